@@ -11,6 +11,7 @@ interface Exported {
   readonly contacts?: readonly Row[];
   readonly files?: readonly Row[];
   readonly optOuts?: readonly Row[];
+  readonly reach?: readonly Row[];
   readonly messages: readonly Row[];
   readonly cursor: string | null;
 }
@@ -49,11 +50,12 @@ export function privacyCommand(program: Command): void {
           ...person,
           ...(cursor !== '' && { cursor }),
         });
-        const { contacts = [], files = [], optOuts = [], messages } = page;
+        const { contacts = [], files = [], optOuts = [], reach = [], messages } = page;
         for (const [type, rows] of Object.entries({
           contact: contacts,
           file: files,
           optOut: optOuts,
+          reach,
           message: messages,
         }))
           for (const row of rows) process.stdout.write(`${JSON.stringify({ type, ...row })}\n`);

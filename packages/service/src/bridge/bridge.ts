@@ -35,6 +35,7 @@ import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
 import type { SignatureFault } from '../flows/outbound/verify-signature.ts';
+import { createReach } from '../flows/reach/ask-reach.ts';
 import { lineOf, listTenants } from '../flows/tenants/tenants.ts';
 import { LineWatch } from '../flows/tenants/watch-lines.ts';
 import { createMetrics } from '../metrics.ts';
@@ -52,6 +53,7 @@ import type { KeySettings } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
 import { createSqlOperators } from '../ports/operators/operators-sql.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
+import { createSqlReachFields } from '../ports/reach-fields/reach-fields-sql.ts';
 import { createSqlRetention } from '../ports/retention/retention-sql.ts';
 import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
@@ -188,6 +190,12 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
   const files = await composeAssets(context, database, handleHash, retention, () => address.url);
+  const reach = createReach({ switchboard, handleHash, clock });
+  const reachFields = createSqlReachFields({
+    db: database.db,
+    clock,
+    hashes: (handle) => handleHash.handle(handle),
+  });
   const crm = await composeCrm(context, {
     database,
     changes,
@@ -201,6 +209,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     files,
     suppressions,
     retention,
+    reach,
+    reachFields,
     failpoint,
   });
   const now = () => clock.now();
@@ -240,7 +250,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     limits,
     unsigned,
     contacts: crm.contacts,
-    forwarding: switchboard,
+    forwarding: crm.forwarding,
     reports: crm.statuses,
     isSuppressed: config.crm.optOutEnforced
       ? (locationId, phone) => suppressions.has(locationId, phone)
@@ -346,7 +356,9 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     files,
     capture,
     changes,
-    switchboard,
+    reach,
+    reachFields,
+    reachWriter: crm.reachWriter,
     publicUrl: () => address.url,
   });
   const alertsApi = composeAlerts(context, database);

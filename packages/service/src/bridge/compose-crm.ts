@@ -6,9 +6,9 @@ import type { BridgeContext } from './context.ts';
 import type { AssetSide } from './compose-assets.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { createContactCalls } from '../edges/crm/contact-calls.ts';
+import { createContactUpdateCalls } from '../edges/crm/contact-update-calls.ts';
 import { createConversationCalls } from '../edges/crm/conversation-calls.ts';
 import { createCrmClient } from '../edges/crm/crm-client.ts';
-import { createDndCalls } from '../edges/crm/dnd-calls.ts';
 import { probeAddress } from '../edges/crm/probe-address.ts';
 import type { Probe } from '../edges/crm/probe-address.ts';
 import { createInboundCalls } from '../edges/crm/inbound-calls.ts';
@@ -35,6 +35,8 @@ import type { AppEvent } from '../flows/oauth/app-events.ts';
 import { grantStates } from '../flows/oauth/grant-states.ts';
 import { createPrivateTokens, locationsWithPrivateToken } from '../flows/oauth/private-tokens.ts';
 import { createTokens } from '../flows/oauth/tokens.ts';
+import type { ReachQuery } from '../flows/reach/ask-reach.ts';
+import { ReachWriter } from '../flows/reach/write-reach.ts';
 import { createStatusReports } from '../flows/status/report-statuses.ts';
 import type { StatusReports } from '../flows/status/report-statuses.ts';
 import { RecentCrmCalls } from '../flows/tenants/recent-calls.ts';
@@ -49,6 +51,7 @@ import type { SqlJournal } from '../ports/journal/journal-sql.ts';
 import type { MessageEvents } from '../ports/journal/message-events.ts';
 import type { Licenses } from '../ports/licenses/licenses.ts';
 import type { Limits } from '../ports/limits/limits.ts';
+import type { ReachFields } from '../ports/reach-fields/reach-fields.ts';
 import type { Retention } from '../ports/retention/retention.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 import type { Lease, Switchboard } from '../ports/switchboard/switchboard.ts';
@@ -68,12 +71,17 @@ export interface CrmDeps {
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly suppressions: Suppressions;
   readonly retention: Retention;
+  readonly reach: ReachQuery;
+  readonly reachFields: ReachFields;
   readonly failpoint: Failpoint | undefined;
 }
 
 export interface CrmSide {
   readonly inbound: GatewayDeps['inbound'];
   readonly statuses: StatusReports;
+  readonly forwarding: OutboundDeps['forwarding'];
+  /** Undefined without CRM_REACH_FIELD_ID. */
+  readonly reachWriter: ReachWriter | undefined;
   readonly grantStates: OverviewDeps['grantStates'];
   readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
   /** Undefined without OAuth. */
@@ -236,19 +244,45 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     }),
   );
 
-  const deliver: Deliver = (lease, frame) => inbound.deliver(lease, frame);
+  const updates = createContactUpdateCalls(client, contacts);
+  const { reachFields } = config.crm;
+  const reachWriter =
+    reachFields.size === 0
+      ? undefined
+      : new ReachWriter({
+          fieldOf: (locationId) => reachFields.get(locationId) ?? reachFields.get('*'),
+          ask: (...person) => deps.reach.afresh(...person),
+          fields: deps.reachFields,
+          calls: updates,
+          clock,
+          log,
+        });
+  if (reachWriter !== undefined) life.add('reach of contacts', () => reachWriter.close());
+
+  const deliver: Deliver = async (lease, frame) => {
+    const ack = await inbound.deliver(lease, frame);
+    if (ack !== 'retry' && ack.outcome === 'delivered' && !frame.chat.isGroup)
+      reachWriter?.messaged(lease.locationId, frame.sender);
+    return ack;
+  };
   return {
     inbound: {
       deliver: config.crm.optOutWords
-        ? watchWords(deliver, {
-            suppressions: deps.suppressions,
-            calls: createDndCalls(client, contacts),
-            clock,
-            log,
-          })
+        ? watchWords(deliver, { suppressions: deps.suppressions, calls: updates, clock, log })
         : deliver,
     },
     statuses,
+    forwarding:
+      reachWriter === undefined
+        ? switchboard
+        : {
+            async send(locationId, frame) {
+              const outcome = await switchboard.send(locationId, frame);
+              if (outcome === 'written') reachWriter.messaged(locationId, frame.phone);
+              return outcome;
+            },
+          },
+    reachWriter,
     grantStates: () => grantStates(tokens),
     handleAppEvent: appEvents && ((event) => appEvents.handle(event)),
     contacts: {

@@ -11,14 +11,15 @@ import { createOptOutImport } from '../flows/opt-out/import-opt-outs.ts';
 import { phoneCheck } from '../flows/outbound/check-phone.ts';
 import { createPersonData } from '../flows/privacy/person-data.ts';
 import type { ContactMemory } from '../flows/privacy/person-data.ts';
-import { createReach } from '../flows/reach/ask-reach.ts';
+import type { ReachQuery } from '../flows/reach/ask-reach.ts';
+import type { ReachWriter } from '../flows/reach/write-reach.ts';
 import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
 import type { PersonJournal } from '../ports/journal/journal.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
+import type { ReachFields } from '../ports/reach-fields/reach-fields.ts';
 import type { Retention } from '../ports/retention/retention.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
-import type { Switchboard } from '../ports/switchboard/switchboard.ts';
 
 export interface PrivacyDeps {
   readonly suppressions: Suppressions;
@@ -30,7 +31,9 @@ export interface PrivacyDeps {
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly capture: TextCapture;
   readonly changes: Changes;
-  readonly switchboard: Switchboard;
+  readonly reach: ReachQuery;
+  readonly reachFields: ReachFields;
+  readonly reachWriter: Pick<ReachWriter, 'learned'> | undefined;
   readonly publicUrl: () => string;
 }
 
@@ -39,8 +42,7 @@ export function composePrivacy(
   { config, clock, life }: BridgeContext,
   deps: PrivacyDeps,
 ): (app: FastifyInstance) => void {
-  const { suppressions, handleHash, audit, capture, contacts, changes } = deps;
-  const reach = createReach({ switchboard: deps.switchboard, handleHash, clock });
+  const { suppressions, handleHash, audit, capture, contacts, changes, reach } = deps;
   life.add(
     'erased people',
     changes.listen('person_erased', () => {
@@ -66,7 +68,14 @@ export function composePrivacy(
       publicUrl: deps.publicUrl,
       audit,
     })(app);
-    reachRoutes({ reachOf: (...person) => reach.of(...person), asHandle })(app);
+    reachRoutes({
+      async reachOf(locationId, handle) {
+        const found = await reach.of(locationId, handle);
+        if (found !== 'not_connected') deps.reachWriter?.learned(locationId, handle, found.reach);
+        return found;
+      },
+      asHandle,
+    })(app);
     retentionRoutes({
       retention: deps.retention,
       index: deps.files.index,

@@ -152,6 +152,28 @@ describe('settings', () => {
     ]);
   });
 
+  it.each<[given: string, fields: [location: string, id: string][]]>([
+    ['6dvNaf7VhkQ9snc5vnjJ', [['*', '6dvNaf7VhkQ9snc5vnjJ']]],
+    [
+      'loc1=a1, loc2=b2',
+      [
+        ['loc1', 'a1'],
+        ['loc2', 'b2'],
+      ],
+    ],
+  ])('CRM_REACH_FIELD_ID %s names fields by location', (given, fields) => {
+    expect([...loadConfig({ CRM_REACH_FIELD_ID: given }).config.crm.reachFields]).toEqual(fields);
+  });
+
+  it.each(['contact.reach', 'loc1=', '=id', 'loc1=a=b', 'a,b'])(
+    'CRM_REACH_FIELD_ID %j is rejected',
+    (given) => {
+      expect(problemsOf({ CRM_REACH_FIELD_ID: given })).toEqual([
+        'CRM_REACH_FIELD_ID must be the id of a custom field, or a list such as loc1=id1,loc2=id2',
+      ]);
+    },
+  );
+
   it('a secret can come from a file, and the summary shows only where it came from', () => {
     const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
     writeFileSync(join(folder, 'token'), 'canary-0123456789abcdef\n');

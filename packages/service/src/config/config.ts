@@ -66,6 +66,8 @@ export interface Config {
     readonly optOutWords: boolean;
     readonly optOutEnforced: boolean;
     readonly mirrorSent: boolean;
+    /** The custom field for the reach of a contact, by location; `*`: of all other locations. Empty: it is not written. */
+    readonly reachFields: ReadonlyMap<string, string>;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
     readonly footerOnPlainText: boolean;
@@ -295,6 +297,7 @@ function build(settings: Settings): Config {
       optOutWords: value(settings.optOutWords),
       optOutEnforced: value(settings.optOutEnforced),
       mirrorSent: value(settings.mirrorSent),
+      reachFields: settings.reachFields ?? new Map(),
       createContacts: value(settings.createContacts),
       uploadAttachments: value(settings.uploadAttachments),
       footerOnPlainText: value(settings.footerOnPlainText),

@@ -121,6 +121,18 @@ const tokenMap = (value: string): ReadonlyMap<string, string> => {
     : fail(rule);
 };
 
+const FIELD_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The id of a custom field for all locations, under `*`, or `location=id,location=id`. */
+const fieldIds = (value: string): ReadonlyMap<string, string> => {
+  const pairs = (FIELD_ID.test(value) ? `*=${value}` : value)
+    .split(',')
+    .map((pair) => pair.trim().split('='));
+  return pairs.every(([location, id = '', ...rest]) => location && FIELD_ID.test(id) && rest.length === 0)
+    ? new Map(pairs.map(([location = '', id = '']) => [location, id]))
+    : fail('must be the id of a custom field, or a list such as loc1=id1,loc2=id2');
+};
+
 /** A PEM in an environment variable often has literal `\n` instead of line breaks. */
 const pem = (value: string) => {
   const unfolded = value.replaceAll('\\n', '\n').trim();
@@ -389,6 +401,13 @@ export const SETTINGS = {
     'false',
     flag,
     'Reject webhooks to people who opted out, with STOP or by do not disturb in the CRM, with the code OPTED_OUT. false: the CRM decides.',
+  ),
+  reachFields: define(
+    'CRM',
+    'CRM_REACH_FIELD_ID',
+    undefined,
+    fieldIds,
+    'Id of a custom field of contacts in which the service writes iMessage, SMS or unknown when it learns how a contact is reached. Sub-accounts have different ids: a list such as loc1=id1,loc2=id2. Needs the scope contacts.write.',
   ),
   createContacts: define(
     'CRM',

@@ -341,6 +341,20 @@ const alerts: Migration = {
   },
 };
 
+const reachFields: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('reach_fields')
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('handle_hash', 'text', (c) => c.notNull())
+      .addColumn('field_id', 'text', (c) => c.notNull())
+      .addColumn('reach', 'text', (c) => c.notNull())
+      .addColumn('written_at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('reach_fields_key', ['handle_hash', 'location_id'])
+      .execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -369,4 +383,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0013-asset-senders': assetSenders,
   '0014-location-retention': locationRetention,
   '0015-alerts': alerts,
+  '0016-reach-fields': reachFields,
 };

@@ -139,6 +139,15 @@ export interface Schema {
     source: 'crm' | 'word' | 'operator';
     decided_at: number;
   };
+  /** The values that the service wrote into a custom field of contacts. */
+  reach_fields: {
+    location_id: string;
+    /** A keyed hash of the phone number or email address. */
+    handle_hash: string;
+    field_id: string;
+    reach: 'iMessage' | 'SMS' | 'unknown';
+    written_at: number;
+  };
   audit: {
     id: string;
     at: number;

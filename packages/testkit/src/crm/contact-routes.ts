@@ -13,13 +13,16 @@ export const contact: Handler = (state, { call, identity }) => {
   return ok({ contact: toBody(found) });
 };
 
-/** Only the settings of "do not disturb" are kept. */
+/** Only the settings of "do not disturb" and custom fields are kept. */
 export const updateContact: Handler = (state, { call, body, identity }) => {
   const id = call.params['contactId'] ?? '';
   const found = state.contacts.byId(id);
   if (!found) return badRequest(`Contact with id ${id} not found`);
   if (found.locationId !== identity?.locationId) return forbidden(FOREIGN_LOCATION);
-  found.dndSettings = { ...found.dndSettings, ...fieldsOf(fieldsOf(body)['dndSettings']) };
+  const { dndSettings, customFields } = fieldsOf(body);
+  found.dndSettings = { ...found.dndSettings, ...fieldsOf(dndSettings) };
+  for (const field of Array.isArray(customFields) ? customFields.map(fieldsOf) : [])
+    found.customFields = { ...found.customFields, [textOf(field['id']) ?? '']: field['field_value'] };
   return ok({ succeded: true, contact: toBody(found) });
 };
 
@@ -103,7 +106,8 @@ function isVisible(state: CrmState, { dateAdded }: Contact): boolean {
 }
 
 function toBody(stored: Contact) {
-  return { ...stored, type: 'lead', dnd: false, customFields: [] };
+  const customFields = Object.entries(stored.customFields ?? {}).map(([id, value]) => ({ id, value }));
+  return { ...stored, type: 'lead', dnd: false, customFields };
 }
 
 function passes({ phone, email }: Contact, filter: Record<string, unknown>): boolean {

@@ -126,6 +126,8 @@ export interface Contact {
   source?: string;
   /** By channel, such as `SMS`. */
   dndSettings?: Record<string, unknown>;
+  /** Values by the id of the field. */
+  customFields?: Record<string, unknown>;
   dateAdded: string;
   dateUpdated: string;
 }

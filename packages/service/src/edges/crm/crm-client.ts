@@ -22,7 +22,8 @@ export interface CrmCall<T> {
     | 'read_messages'
     | 'read_status'
     | 'upload'
-    | 'set_dnd';
+    | 'set_dnd'
+    | 'set_reach';
   readonly locationId: string;
   readonly bearer: BearerKind;
   readonly method: HttpRequest['method'];

@@ -83,11 +83,12 @@ export function privacyRoutes({ person, asHandle, textOf, publicUrl, audit }: Pr
       const page = await person.messages(query, limit, cursor);
       const messages = page.messages.map(message);
       if (cursor !== undefined) return { messages, cursor: page.cursor };
-      const { contacts, files, optOuts } = await person.records(query);
+      const { contacts, files, optOuts, reach } = await person.records(query);
       return {
         contacts,
         files: files.map(file),
         optOuts: optOuts.map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) })),
+        reach: reach.map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) })),
         messages,
         cursor: page.cursor,
       };

@@ -12,7 +12,7 @@ import { optOutWord } from './opt-out-word.ts';
 
 /** Sets or clears "do not disturb" for texts of a contact in the CRM. One attempt; never rejects. */
 export interface DndCalls {
-  setDnd(locationId: string, handle: string, isOn: boolean): Promise<Attempt<void>>;
+  setDnd(locationId: string, handle: string, isOn: boolean): Promise<Attempt<unknown>>;
 }
 
 export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<AckOutcome>;

@@ -3,6 +3,7 @@ import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { MessageTrail, PersonJournal, PersonQuery } from '../../ports/journal/journal.ts';
+import type { ReachFields, ReachFieldView } from '../../ports/reach-fields/reach-fields.ts';
 import type { Suppressions, SuppressionView } from '../../ports/suppressions/suppressions.ts';
 
 /** The contacts of the CRM that this node has in memory. */
@@ -14,6 +15,7 @@ export interface PersonDataDeps {
   readonly journal: PersonJournal;
   readonly contacts: ContactMemory;
   readonly suppressions: Pick<Suppressions, 'list'>;
+  readonly reachFields: Pick<ReachFields, 'list' | 'erase'>;
   readonly index: Pick<AssetIndex, 'ofSender' | 'remove'>;
   readonly assets: Pick<Assets, 'remove'>;
   readonly changes: Pick<Changes, 'announce'>;
@@ -28,6 +30,7 @@ export interface PersonRecords {
   readonly contacts: readonly { readonly locationId: string; readonly contactId: string }[];
   readonly files: readonly AssetRecord[];
   readonly optOuts: readonly SuppressionView[];
+  readonly reach: readonly ReachFieldView[];
 }
 
 export interface Erased {
@@ -41,7 +44,7 @@ const MAX_OPT_OUTS = 100_000;
 
 /** The data that the service has about one person: found by the phone number or email address, exported and erased. */
 export function createPersonData(deps: PersonDataDeps) {
-  const { journal, contacts, suppressions, index, assets, changes } = deps;
+  const { journal, contacts, suppressions, reachFields, index, assets, changes } = deps;
   const optOutsOf = ({ handle, locationIds }: PersonQuery) =>
     suppressions.list({ handle, locationIds, limit: MAX_OPT_OUTS });
 
@@ -57,6 +60,7 @@ export function createPersonData(deps: PersonDataDeps) {
           .filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId)),
         files: await index.ofSender(handle, locationIds),
         optOuts: await optOutsOf(person),
+        reach: await reachFields.list(handle, locationIds),
       };
     },
 
@@ -71,6 +75,7 @@ export function createPersonData(deps: PersonDataDeps) {
         if (stored !== undefined) await assets.remove(stored);
         await index.remove(id);
       }
+      await reachFields.erase(person.handle, person.locationIds);
       const messages = await journal.erase(person);
       // The notice is stored, so it must not name the person.
       await changes.announce('person_erased', '*');

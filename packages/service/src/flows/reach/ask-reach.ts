@@ -49,18 +49,28 @@ export function createReach({ switchboard, handleHash, clock }: ReachDeps) {
     }
   }
 
+  const keyOf = (locationId: LocationId, phone: string) =>
+    `${handleHash.handle(phone)[0] ?? ''} ${locationId}`;
+
+  async function afresh(locationId: LocationId, phone: string): Promise<Reach | 'not_connected'> {
+    const reach = await ask(locationId, phone);
+    // The first message to a person may change `unknown` at any moment.
+    if (reach !== 'not_connected' && reach.reach !== 'unknown') cache.set(keyOf(locationId, phone), reach);
+    return reach;
+  }
+
   return {
     /** `phone` is in E.164, or an email address. */
     async of(locationId: LocationId, phone: string): Promise<Reach | 'not_connected'> {
-      const key = `${handleHash.handle(phone)[0] ?? ''} ${locationId}`;
-      const cached = cache.get(key);
-      if (cached !== undefined && clock.now() - cached.at < CACHED_MS) return cached;
-      const reach = await ask(locationId, phone);
-      // The first message to a person may change `unknown` at any moment.
-      if (reach !== 'not_connected' && reach.reach !== 'unknown') cache.set(key, reach);
-      return reach;
+      const cached = cache.get(keyOf(locationId, phone));
+      return cached !== undefined && clock.now() - cached.at < CACHED_MS ? cached : afresh(locationId, phone);
     },
+
+    /** Asks the Mac whatever the cache says. */
+    afresh,
 
     forget: (): void => cache.clear(),
   };
 }
+
+export type ReachQuery = ReturnType<typeof createReach>;
