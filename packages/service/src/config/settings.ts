@@ -1,4 +1,6 @@
 import { FAILPOINT_RULE, isFailpointList } from '@footbridge/runtime/failpoints';
+import { parseQuietHours } from '@footbridge/runtime/quiet-hours';
+import type { QuietHours } from '@footbridge/runtime/quiet-hours';
 import { SettingError } from '@footbridge/runtime/settings';
 import type { Setting as DeclaredSetting } from '@footbridge/runtime/settings';
 
@@ -179,23 +181,9 @@ const mailAddresses = (value: string): string[] => {
     : fail('must be a list of mail addresses such as ops@example.com');
 };
 
-/** `22:00-07:00`, in UTC, or with a time zone: `22:00-07:00 Europe/Berlin`. Minutes since midnight. */
-const quietHours = (value: string): { from: number; until: number; timeZone: string } => {
-  const rule = 'must be two times of day and a time zone, such as 22:00-07:00 Europe/Berlin';
-  const [, fromHour, fromMinute, untilHour, untilMinute, timeZone = 'UTC'] =
-    /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?: (\S+))?$/.exec(value) ?? fail(rule);
-  const from = Number(fromHour) * 60 + Number(fromMinute);
-  const until = Number(untilHour) * 60 + Number(untilMinute);
-  return from !== until && isTimeZone(timeZone) ? { from, until, timeZone } : fail(rule);
-};
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
+const quietHours = (value: string): QuietHours =>
+  parseQuietHours(value, 'UTC') ??
+  fail('must be two times of day and a time zone, such as 22:00-07:00 Europe/Berlin');
 
 const failpoints = (value: string) => (isFailpointList(value) ? value : fail(FAILPOINT_RULE));
 

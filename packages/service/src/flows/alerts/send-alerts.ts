@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
+import { isQuiet } from '@footbridge/runtime/quiet-hours';
+import type { QuietHours } from '@footbridge/runtime/quiet-hours';
 
 import type { AlertOutbox, ClaimedAlert } from '../../ports/alerts/alert-outbox.ts';
 import type { Alert, AlertReceiver, SendResult } from '../../ports/alerts/alerts.ts';
-import { isQuiet } from './quiet-hours.ts';
-import type { QuietHours } from './quiet-hours.ts';
 
 export interface AlertSenderDeps {
   readonly outbox: AlertOutbox;
