@@ -44,6 +44,11 @@ describe('liveness of a line', () => {
     ['a lost permission', 'permission_lost', { permissions: { fullDisk: 'denied', automation: 'granted' } }],
     ['an unreadable message store', 'store_unreadable', { messages: { signedIn: true, store: 'locked' } }],
     ['a frozen Messages', 'queue_old', { queue: { pending: 1, oldestSec: 0 } }],
+    [
+      'test texts that no longer arrive',
+      'canary_failed',
+      { canary: { lastOkAt: '2026-11-15T09:00:00Z', failedSince: '2026-11-15T09:12:00Z', code: 'TIMEOUT' } },
+    ],
   ])('S6 reports %s within five minutes', async (_name, kind, change) => {
     const bridge = await start({ stoppedClock: true });
     const mac = await bridge.mac();
@@ -98,6 +103,20 @@ describe('liveness of a line', () => {
     }
     expect(await secondsUntilIssue(bridge, 'sends_failing')).toBeLessThanOrEqual(300);
     expect(await livenessAt(bridge, '/operator/tenants')).toMatchObject({ state: 'degraded' });
+  });
+
+  it('S6 calls a line degraded whose test texts have never arrived', async () => {
+    const bridge = await start({});
+    const mac = await bridge.mac();
+    mac.send({ ...HEALTHY, canary: { lastOkAt: null, failedSince: '2026-11-15T09:12:00Z' } });
+    await mac.roundTrip();
+    expect(await livenessAt(bridge, '/operator/tenants')).toMatchObject({
+      state: 'degraded',
+      reason: { kind: 'canary_failed', since: '2026-11-15T09:12:00.000Z' },
+    });
+    mac.send({ ...HEALTHY, canary: { lastOkAt: '2026-11-15T09:00:00Z' } });
+    await mac.roundTrip();
+    expect(await livenessAt(bridge, '/operator/tenants')).toMatchObject({ state: 'alive' });
   });
 
   it('S6 has no liveness for a location that never had a Mac', async () => {

@@ -27,6 +27,7 @@ import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
 import type { SessionSettings } from './edges/websocket-session.ts';
 import { LocationFixedError, NoEngineError } from './errors.ts';
+import { Canary } from './flows/canary/canary.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
 import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
 import type { LinkState } from './flows/link/link-state.ts';
@@ -141,7 +142,11 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       },
     });
     const reporter = new StateReporter({
-      read: () => readMacState(messages, journal, clock.now(), pacing.state(queue.held())),
+      read: () =>
+        readMacState(messages, journal, clock.now(), {
+          pacing: pacing.state(queue.held()),
+          canary: canary?.state(),
+        }),
       send: (frame) => link.sendState(frame),
       clock,
       log,
@@ -161,6 +166,22 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       random: Math.random,
     });
     const oneAtATime = new OneAtATime();
+    const canary =
+      config.canaryMinutes === 0
+        ? undefined
+        : new Canary({
+            settings: { intervalMs: config.canaryMinutes * 60_000, quietHours: config.canaryQuiet },
+            store: messages.store,
+            send: (handle, text, begin) =>
+              oneAtATime.run(() => {
+                begin();
+                return messages.send({ kind: 'text', text }, { to: 'person', handle, service: 'iMessage' });
+              }),
+            memory: noteMemory(journal, 'canary'),
+            isConnected: () => readLinkState(journal)?.state === 'registered',
+            clock,
+            log,
+          });
     const perform = jobPerformer(config, {
       journal,
       messages,
@@ -200,6 +221,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
         retryBaseMs: 500,
         retryCapMs: config.backoffCapMs,
       },
+      isCanary: (row) => canary?.isCanary(row) === true,
       mirrors: () => config.mirror && journal.note('mirror') === 'true',
       onFrames: () => link.flush(),
     });
@@ -239,6 +261,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       await ended;
     });
     life.add('state reports', reporter.start());
+    if (canary !== undefined) life.add('canary', canary.start());
     life.add('queue', () => queue.stop());
     life.add('receiver', () => receiver.stop());
     const health = () => logHealth(journal, link, queue, receiver, log);

@@ -98,6 +98,7 @@ class Inbox {
         retryBaseMs: 500,
         retryCapMs: 30_000,
       },
+      isCanary: () => false,
       mirrors: () => false,
       onFrames: () => {},
     });

@@ -91,6 +91,15 @@ const MAC_FRAMES = {
         },
         required: ['minGapMs', 'maxGapMs'],
       },
+      canary: {
+        type: 'object',
+        properties: {
+          lastOkAt: lastTime,
+          failedSince: { type: 'string', maxLength: 40, format: 'date-time' },
+          code: label,
+        },
+        required: ['lastOkAt'],
+      },
       lastSentAt: lastTime,
       lastReceivedAt: lastTime,
     },

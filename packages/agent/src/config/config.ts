@@ -12,7 +12,14 @@ export type Settings = SettingsOf<typeof SETTINGS>;
 /** The settings of `run`, complete. */
 export interface AgentConfig extends Omit<
   { readonly [N in SettingName]: SettingValue<N> },
-  'license' | 'deviceId' | 'logFile' | 'programs' | 'sendGap' | 'warmUp' | 'bluebubblesPasswordFile'
+  | 'license'
+  | 'deviceId'
+  | 'logFile'
+  | 'programs'
+  | 'sendGap'
+  | 'warmUp'
+  | 'canaryQuiet'
+  | 'bluebubblesPasswordFile'
 > {
   readonly license: string | undefined;
   readonly deviceId: string | undefined;
@@ -20,6 +27,7 @@ export interface AgentConfig extends Omit<
   readonly programs: string | undefined;
   readonly sendGap: SettingValue<'sendGap'> | undefined;
   readonly warmUp: SettingValue<'warmUp'> | undefined;
+  readonly canaryQuiet: SettingValue<'canaryQuiet'> | undefined;
   /** Default: `bluebubbles-password` in the data folder. */
   readonly bluebubblesPasswordFile: string | undefined;
 }

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { asDeviceId, asLocationId } from '@footbridge/protocol/ids';
+import { parseQuietHours } from '@footbridge/runtime/quiet-hours';
 import { SettingError } from '@footbridge/runtime/settings';
 import type { Setting } from '@footbridge/runtime/settings';
 
@@ -278,6 +279,20 @@ export const SETTINGS = {
     'report messages that the owner types on this Mac or another device, if the service accepts them (CRM_MIRROR_SENT)',
     false,
   ),
+  canaryMinutes: count(
+    'FOOTBRIDGE_CANARY_MINUTES',
+    undefined,
+    'minutes between two test texts to the own number of this Mac, which show whether iMessage works; 0 for none',
+    '0',
+    10_080,
+  ),
+  canaryQuiet: {
+    name: 'FOOTBRIDGE_CANARY_QUIET',
+    about: 'hours in which no test text is sent, such as 22:00-07:00, by the time of this Mac',
+    parse: checked('must be two times of day, such as 22:00-07:00', (value) =>
+      parseQuietHours(value, new Intl.DateTimeFormat().resolvedOptions().timeZone),
+    ),
+  },
   attachmentWaitMs: seconds(
     'FOOTBRIDGE_ATTACHMENT_WAIT_SEC',
     'time an inbound message waits for its attachments',

@@ -24,6 +24,7 @@ export interface ReportedState {
   readonly session?: string;
   readonly queue?: { readonly pending: number; readonly oldestSec?: number };
   readonly pacing?: Partial<NonNullable<StateFrame['pacing']>>;
+  readonly canary?: NonNullable<StateFrame['canary']>;
   readonly lastSentAt: string | null;
   readonly lastReceivedAt: string | null;
 }
@@ -65,6 +66,7 @@ function describeState(state: ReportedState): string[] {
   if (session === 'away') lines.push('The user is not logged in, or another user is active.');
   if (queue !== undefined) lines.push(describeQueue(queue));
   lines.push(...describePacing(state.pacing ?? {}));
+  if (state.canary !== undefined) lines.push(describeCanary(state.canary));
   lines.push(
     `Last message sent: ${state.lastSentAt === null ? 'none' : timeOf(state.lastSentAt)}.`,
     `Last message received: ${state.lastReceivedAt === null ? 'none' : timeOf(state.lastReceivedAt)}.`,
@@ -101,6 +103,13 @@ function describePacing(pacing: NonNullable<ReportedState['pacing']>): string[] 
     ...(held === 0 ? [] : [`Messages waiting for a limit of the line: ${held}.`]),
     ...(nextSlotAt === undefined ? [] : [`Next free slot: ${timeOf(nextSlotAt)}.`]),
   ];
+}
+
+function describeCanary({ lastOkAt, failedSince }: NonNullable<StateFrame['canary']>): string {
+  if (failedSince !== undefined) return `Test texts have not arrived since ${timeOf(failedSince)}.`;
+  return lastOkAt === null
+    ? 'No test text has been confirmed yet.'
+    : `Last test text confirmed: ${timeOf(lastOkAt)}.`;
 }
 
 const timeOf = (iso: string) => `${iso.slice(0, 19).replace('T', ' ')} UTC`;

@@ -322,6 +322,7 @@ export const ISSUE_NAMES: Readonly<Record<string, string>> = {
   queue_old: 'Messages waiting on the Mac',
   sends_failing: 'Texts fail',
   line_silent: 'Unusual silence',
+  canary_failed: 'Test texts do not arrive',
   signatures_rejected: 'Signatures rejected',
   deliveries_uncertain: 'Delivery uncertain',
   seats_exhausted: 'No free seat',

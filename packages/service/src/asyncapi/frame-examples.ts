@@ -35,6 +35,7 @@ export const EXAMPLES: readonly (MacFrame | ServiceFrame)[] = [
     session: 'active',
     queue: { pending: 2, oldestSec: 7 },
     pacing: { minGapMs: 1000, maxGapMs: 3000, newPerHour: 20, newLastHour: 3, maxUnanswered: 5 },
+    canary: { lastOkAt: '2026-03-01T11:58:00.000Z' },
     lastSentAt: '2026-03-01T12:00:00.000Z',
     lastReceivedAt: null,
   },

@@ -149,7 +149,9 @@ export class Delivery {
   }
 
   #isReportable(row: StoredRow, chat: Chat): boolean {
-    const own = this.#deps.messages.store.ownHandles();
+    const { messages, isCanary } = this.#deps;
+    if (isCanary(row)) return false;
+    const own = messages.store.ownHandles();
     return row.fromMe ? isMirrorable(row, chat, own) : isReportable(row, own);
   }
 

@@ -144,7 +144,7 @@ export class Receiver {
     const recent = candidates.filter((row) => !this.#isHistory(row, generation));
     const added = journal.transaction(() => {
       journal.inbox.moveCursor(generation, newest.rowid);
-      return recent.filter(({ guid, fromMe }) => this.#addPending({ guid, since }, fromMe));
+      return recent.filter(({ guid, fromMe, isEcho }) => this.#addPending({ guid, since }, fromMe || isEcho));
     });
     const count = candidates.length - recent.length;
     if (count > 0) log.warn({ event: 'inbound.skipped_too_old', count }, 'old messages skipped');
@@ -209,7 +209,8 @@ export class Receiver {
   }
 
   #isWanted(row: StoredRow, chat: Chat): boolean {
-    const { log, settings, messages } = this.#deps;
+    const { log, settings, messages, isCanary } = this.#deps;
+    if (isCanary(row)) return false;
     if (row.fromMe) return isMirrorable(row, chat, messages.store.ownHandles());
     if (row.sender === undefined) {
       log.warn(

@@ -3,7 +3,7 @@ import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Journal } from '../../ports/journal/journal.ts';
-import type { LocalFile, Messages } from '../../ports/messages/messages.ts';
+import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
 
 export type UploadResult =
   | { readonly ok: true; readonly url: string }
@@ -46,6 +46,8 @@ export interface ReceiverDeps {
   readonly settings: ReceiverSettings;
   /** Whether messages that the owner types on this Mac or another device are reported too. */
   readonly mirrors: () => boolean;
+  /** Whether a row is a text that the agent sent to its own number to test the line. */
+  readonly isCanary: (row: StoredRow) => boolean;
   /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
 }

@@ -19,12 +19,18 @@ const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
 /** States that nothing else in the report shows. */
 const UNREADABLE = new Set<StoreState>(['absent', 'corrupt', 'locked']);
 
+/** What only the running agent knows. */
+export interface LineState {
+  readonly pacing?: StateFrame['pacing'] | undefined;
+  readonly canary?: StateFrame['canary'] | undefined;
+}
+
 /** Returns what the operator needs to know about this Mac. No text, phone number or id of a message is in it. */
 export function readMacState(
   messages: Pick<Messages, 'environment' | 'capabilities'> & { readonly store: Pick<MessageStore, 'state'> },
   journal: Pick<Journal, 'jobs' | 'inbox'>,
   now: number,
-  pacing?: StateFrame['pacing'],
+  { pacing, canary }: LineState = {},
 ): StateFrame {
   const { macos, report = {} } = messages.environment();
   const { build, permissions, session } = report;
@@ -51,6 +57,7 @@ export function readMacState(
       oldestSec: oldestAt === undefined ? 0 : Math.max(0, Math.floor((now - oldestAt) / 1000)),
     },
     ...(pacing !== undefined && { pacing }),
+    ...(canary !== undefined && { canary }),
     lastSentAt: isoTime(journal.jobs.lastDeliveredAt()),
     lastReceivedAt: isoTime(journal.inbox.lastSeenAt()),
   };

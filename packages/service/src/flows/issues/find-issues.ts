@@ -73,6 +73,7 @@ const OF_MAC: ReadonlySet<IssueKind> = new Set([
   'queue_old',
   'sends_failing',
   'line_silent',
+  'canary_failed',
 ]);
 
 /** Returns the issues that these facts neither confirm nor refute. */

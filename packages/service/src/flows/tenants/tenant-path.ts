@@ -266,6 +266,14 @@ function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): F
 
 function traffic({ mac: connected, traffic: { failing, silent }, now }: TenantFacts): Finding {
   if (!connected) return unknown();
+  const { lastOkAt = null, failedSince, code } = connected.stateReport?.state.canary ?? {};
+  if (failedSince !== undefined)
+    return broken(
+      `The test texts of the Mac ${quoted(connected.name)} to its own number ${lastOkAt === null ? 'have never arrived' : 'no longer arrive'}${code === undefined ? '' : ` (${code})`}.`,
+      'Send a text by hand in Messages on this Mac. If that fails too, sign out of iMessage there and sign in again.',
+      // Some accounts may not get texts to themselves, so only a line that once did is dead.
+      { kind: 'canary_failed', isDead: lastOkAt !== null, since: Date.parse(failedSince) || null },
+    );
   if (failing !== null)
     return broken(
       `The last ${failing.count} texts failed on the Mac ${quoted(connected.name)}, the newest with ${failing.code}.`,

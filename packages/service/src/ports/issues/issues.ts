@@ -10,6 +10,7 @@ export const ISSUE_KINDS = [
   'queue_old',
   'sends_failing',
   'line_silent',
+  'canary_failed',
   'signatures_rejected',
   'deliveries_uncertain',
   'seats_exhausted',

@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+
+import type { StateFrame } from '@footbridge/protocol/frames';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+import { isQuiet } from '@footbridge/runtime/quiet-hours';
+import type { QuietHours } from '@footbridge/runtime/quiet-hours';
+
+import { StoreUnavailableError } from '../../ports/messages/messages.ts';
+import type { MessageStore, SendResult, StoredRow } from '../../ports/messages/messages.ts';
+import type { StoreMemory } from '../../ports/messages/store-generation.ts';
+
+export interface CanaryDeps {
+  readonly settings: { readonly intervalMs: number; readonly quietHours: QuietHours | undefined };
+  readonly store: Pick<MessageStore, 'ownHandles' | 'newestRowid' | 'rowsAfter' | 'sendState'>;
+  /** Sends a text by iMessage. Calls `begin` right before, when no other send runs. */
+  readonly send: (handle: string, text: string, begin: () => void) => Promise<SendResult>;
+  /** Keeps the times over a restart. */
+  readonly memory: StoreMemory;
+  /** Whether the service is connected. Without a network a canary shows nothing. */
+  readonly isConnected: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Times by the wall clock. */
+interface Saved {
+  readonly lastAt?: number;
+  readonly lastText?: string;
+  readonly lastOkAt?: number;
+  /** When the first canary was sent that was not confirmed. Set once the line counts as failing. */
+  readonly failedSince?: number;
+  readonly code?: string;
+}
+
+const TICK_MS = 2_000;
+/** Messages has to connect after a start. */
+const START_MS = 60_000;
+/** How long a canary waits for its receipt, or for its copy to come back. */
+const CONFIRM_MS = 100_000;
+/** By then a second canary was not confirmed either. The operator must know within five minutes. */
+const FAILED_MS = 240_000;
+/** The longest pause between two canaries of a failing line. */
+const RETRY_MS = 900_000;
+const NEW_ROWS = 100;
+const PREFIX = 'Footbridge line check ';
+
+/**
+ * Sends a text to the line's own number from time to time. When two in a row get no delivery receipt and do not come back, iMessage on
+ * this Mac is dead even if everything else looks healthy. A canary is not a job: it reaches neither the CRM nor the limits of the line.
+ */
+export class Canary {
+  readonly #deps: CanaryDeps;
+  readonly #stopping = new AbortController();
+  #saved: Saved;
+  #isSending = false;
+  /** Canaries in a row that were not confirmed. */
+  #unconfirmed: number;
+  /** When the first of them was sent, by the monotonic clock: the Mac may sleep in between. */
+  #unconfirmedSince: number | undefined;
+  #lastGuid: string | undefined;
+  #startedAt = 0;
+
+  constructor(deps: CanaryDeps) {
+    this.#deps = deps;
+    this.#saved = parse(deps.memory.load());
+    this.#unconfirmed = this.#saved.failedSince === undefined ? 0 : 2;
+  }
+
+  /** Sends canaries until the returned function is called. */
+  start(): () => void {
+    const { clock } = this.#deps;
+    this.#startedAt = clock.monotonic();
+    const stop = every(clock, TICK_MS, () => this.#tick());
+    return () => {
+      stop();
+      this.#stopping.abort();
+    };
+  }
+
+  state(): NonNullable<StateFrame['canary']> {
+    const { lastOkAt, failedSince, code } = this.#saved;
+    return {
+      lastOkAt: lastOkAt === undefined ? null : new Date(lastOkAt).toISOString(),
+      ...(failedSince !== undefined && { failedSince: new Date(failedSince).toISOString() }),
+      ...(failedSince !== undefined && code !== undefined && { code }),
+    };
+  }
+
+  /** Whether a row is a canary, or its copy that came back. */
+  isCanary({ text }: Pick<StoredRow, 'text'>): boolean {
+    return text !== '' && text === this.#saved.lastText;
+  }
+
+  #tick(): void {
+    const { isConnected, log } = this.#deps;
+    try {
+      if (!isConnected() && this.#saved.failedSince === undefined) this.#reset();
+      if (!this.#isSending && this.#unconfirmed > 0 && this.#isConfirmed(undefined)) this.#confirmed();
+      this.#judge();
+      const handle = this.#isDue() ? this.#ownHandle() : undefined;
+      if (handle !== undefined) void this.#sendOne(handle);
+    } catch (error) {
+      log.error({ event: 'canary.error', err: error }, 'canary not sent, will retry');
+    }
+  }
+
+  #isDue(): boolean {
+    const { settings, isConnected, clock } = this.#deps;
+    const now = clock.now();
+    if (this.#isSending || !isConnected() || clock.monotonic() - this.#startedAt < START_MS) return false;
+    if (settings.quietHours !== undefined && isQuiet(settings.quietHours, now)) return false;
+    if (this.#unconfirmed === 1) return true;
+    const pauseMs = this.#unconfirmed === 0 ? settings.intervalMs : Math.min(settings.intervalMs, RETRY_MS);
+    // A clock that was set back must not stop the canaries.
+    return Math.abs(now - (this.#saved.lastAt ?? 0)) >= pauseMs;
+  }
+
+  /** Prefers a phone number. Undefined: Messages has had no conversation yet. */
+  #ownHandle(): string | undefined {
+    const handles = whileReadable(() => this.#deps.store.ownHandles()) ?? [];
+    return handles.find((handle) => handle.startsWith('+')) ?? handles[0];
+  }
+
+  async #sendOne(handle: string): Promise<void> {
+    const { store, send, clock, log } = this.#deps;
+    const { signal } = this.#stopping;
+    const text = PREFIX + randomBytes(4).toString('hex');
+    let sinceRow: number | undefined;
+    this.#isSending = true;
+    try {
+      const result = await send(handle, text, () => {
+        sinceRow = whileReadable(() => store.newestRowid());
+        this.#unconfirmedSince ??= clock.monotonic();
+        this.#save({ lastAt: clock.now(), lastText: text });
+      });
+      this.#lastGuid = result.result === 'sent' ? result.guid : undefined;
+      const deadline = clock.monotonic() + CONFIRM_MS;
+      for (;;) {
+        if (signal.aborted) return;
+        if (this.#isConfirmed(sinceRow)) return this.#confirmed();
+        if (clock.monotonic() >= deadline) break;
+        await clock.sleep(TICK_MS, signal);
+      }
+      this.#unconfirmed++;
+      this.#save({ code: result.result === 'sent' ? 'NO_RECEIPT' : result.code });
+    } catch (error) {
+      this.#unconfirmed++;
+      log.warn({ event: 'canary.error', err: error }, 'canary not sent, will retry');
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  #isConfirmed(sinceRow: number | undefined): boolean {
+    const { store } = this.#deps;
+    const isConfirmed = whileReadable(
+      () =>
+        (this.#lastGuid !== undefined && store.sendState(this.#lastGuid)?.delivered === true) ||
+        (sinceRow !== undefined &&
+          store.rowsAfter(sinceRow, NEW_ROWS).some((row) => !row.fromMe && this.isCanary(row))),
+    );
+    return isConfirmed === true;
+  }
+
+  #confirmed(): void {
+    const { clock, log } = this.#deps;
+    if (this.#saved.failedSince !== undefined)
+      log.info({ event: 'canary.confirmed_again' }, 'canary confirmed again, iMessage works');
+    this.#reset();
+    const { failedSince: _failedSince, code: _code, ...kept } = this.#saved;
+    this.#saved = kept;
+    this.#save({ lastOkAt: clock.now() });
+  }
+
+  #reset(): void {
+    this.#unconfirmed = 0;
+    this.#unconfirmedSince = undefined;
+    this.#lastGuid = undefined;
+  }
+
+  #judge(): void {
+    const { clock, log } = this.#deps;
+    if (this.#unconfirmedSince === undefined || this.#saved.failedSince !== undefined) return;
+    const elapsedMs = clock.monotonic() - this.#unconfirmedSince;
+    if (elapsedMs < FAILED_MS || (this.#unconfirmed < 2 && !this.#isSending)) return;
+    this.#save({ failedSince: clock.now() - elapsedMs });
+    log.warn(
+      { event: 'canary.failed', code: this.#saved.code },
+      'texts to the own number do not arrive, iMessage on this Mac may be dead',
+    );
+  }
+
+  #save(changes: Saved): void {
+    this.#saved = { ...this.#saved, ...changes };
+    this.#deps.memory.save(JSON.stringify(this.#saved));
+  }
+}
+
+/** Another issue reports a store that cannot be read. */
+function whileReadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  }
+}
+
+/** A note that cannot be read counts as none: the next canary replaces it. */
+function parse(note: string | undefined): Saved {
+  try {
+    const value: unknown = note === undefined ? {} : JSON.parse(note);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
