@@ -29,6 +29,66 @@ describe('the word of an opt-out', () => {
     expect(optOutWord(text)).toBe('stop');
   });
 
+  it.each([
+    '🛑 STOP 🛑',
+    '👩‍👩‍👧‍👦stop🏳️‍🌈',
+    '*Stop*',
+    '_stop_',
+    '«stop»',
+    '¡STOP!',
+    '...stop...',
+    'stop\u0000',
+    '\uFEFFstop',
+    '\u202Estop\u202C',
+    'st\u200Bop',
+    's\u00ADtop',
+    'STOP\u00A0',
+    'stop\uFE0F',
+    '\n\n\tStOp\r\n',
+    '𝐒𝐓𝐎𝐏',
+    'Ⓢⓣⓞⓟ',
+    `stop${' '.repeat(150)}`,
+    'opt–out',
+    'OPT\u2011OUT',
+    'opt_out',
+    'Opt\u3000Out',
+    'STOP-ALL',
+    'İPTAL',
+    'ΣΤΟΠ',
+    'arre\u0302t',
+  ])('E4 %j stops, whatever is around and between its letters', (text) => {
+    expect(optOutWord(text)).toBe('stop');
+  });
+
+  it.each([
+    // Cyrillic Т and О, Greek Ο, a dotless i, digits: not the letters of the word.
+    'SТOP',
+    'STОP',
+    'STΟP',
+    'st0p',
+    '5top',
+    'iptaI',
+    'stopp1',
+    'stop/start',
+    'stop start',
+    'stop=start',
+    'stop; drop table messages',
+    'STOP\nSent from my iPhone',
+    'stop\u0336s',
+    'p\u00F3ts',
+    '__proto__',
+    'constructor',
+    'toString',
+    '停',
+    'stop'.repeat(50),
+    '\uD800',
+    '\u0000',
+    '🛑🛑🛑',
+    `${'.'.repeat(100)}a${'.'.repeat(90)}`,
+  ])('E4 %j is not an instruction, although it resembles one', (text) => {
+    expect(optOutWord(text)).toBeUndefined();
+  });
+
   it.each(['START', 'unstop', 'Opt in', 'subscribe'])('E4 %j starts again', (text) => {
     expect(optOutWord(text)).toBe('start');
   });
@@ -165,6 +225,31 @@ describe('the word of an opt-out', () => {
       ['ヘルプ'],
       ['停止線で', '配信停止はどうしますか', 'ヘルプデスク'],
     ],
+    [
+      'Ukrainian',
+      ['відписатися', 'Стоп'],
+      ['підписатися'],
+      ['допомога'],
+      ['хочу відписатися', 'стоп, зачекай'],
+    ],
+    [
+      'Czech, Slovak and Croatian',
+      ['Odhlásit', 'ODHLASIT', 'zrušit', 'odhlásiť', 'odjava'],
+      ['přihlásit', 'prijava'],
+      ['pomoct', 'pomôcť'],
+      ['zrušit objednávku', 'chci se odhlásit', 'odjava sobe u 10'],
+    ],
+    ['Hungarian', ['Leiratkozás', 'leiratkozom'], ['feliratkozás'], ['segítség'], ['nem leiratkozom']],
+    ['Romanian', ['DEZABONARE'], ['abonare'], ['ajutor'], ['abonare la sală']],
+    ['Finnish', ['Lopeta!', 'peruuta'], ['aloita'], ['apua'], ['lopeta jo', 'peruuta aika']],
+    ['Greek', ['ΣΤΟΠ', 'Διαγραφή'], ['έναρξη'], ['βοήθεια'], ['στοπ στη γωνία']],
+    ['Turkish', ['İptal', 'RET'], ['başla'], ['yardım'], ['iptal ettim', 'dur bakalım']],
+    ['Hebrew', ['הסר', 'הסירו'], ['הצטרף'], ['עזרה'], ['הסר את השולחן']],
+    ['Arabic', ['توقف', 'إلغاء'], ['ابدأ'], ['مساعدة'], ['توقف هنا']],
+    ['Hindi', ['बंद', 'रोकें'], ['शुरू'], ['मदद'], ['दुकान बंद है']],
+    ['Vietnamese', ['HUY', 'hủy'], ['bắt đầu'], ['trợ giúp'], ['hủy lịch hẹn']],
+    ['Indonesian and Malay', ['Berhenti'], ['mulai'], ['bantuan'], ['berhenti di sini']],
+    ['Thai', ['ยกเลิก'], ['เริ่ม'], ['ช่วยเหลือ'], ['ยกเลิกนัด']],
     ['Korean', ['수신거부', '수신 거부!'], ['수신동의'], ['도움말'], ['수신거부 안 했어요', '도움말 어디']],
   ])('E4 knows the words of %s and no longer text', (_language, stop, start, help, nearMisses) => {
     const meanings = (texts: readonly string[]) => new Set(texts.map(optOutWord));

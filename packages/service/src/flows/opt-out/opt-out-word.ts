@@ -12,7 +12,6 @@ const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
     'quit',
     'optout',
     'opt out',
-    'opt-out',
     'revoke',
     'remove',
     'arret',
@@ -47,6 +46,39 @@ const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
     '配信停止',
     '수신거부',
     '수신 거부',
+    'відписатися',
+    'odhlásit',
+    'odhlásiť',
+    'odhlasit',
+    'zrušit',
+    'zrusit',
+    'odjava',
+    'leiratkozás',
+    'leiratkozas',
+    'leiratkozom',
+    'dezabonare',
+    'lopeta',
+    'peruuta',
+    'διαγραφή',
+    'διαγραφη',
+    'στοπ',
+    'iptal',
+    'ret',
+    'הסר',
+    'הסירו',
+    'להסרה',
+    'توقف',
+    'إيقاف',
+    'ايقاف',
+    'إلغاء',
+    'الغاء',
+    'बंद',
+    'रोकें',
+    'hủy',
+    'huy',
+    'dừng',
+    'berhenti',
+    'ยกเลิก',
   ],
   start: [
     'start',
@@ -55,7 +87,6 @@ const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
     'resubscribe',
     'optin',
     'opt in',
-    'opt-in',
     'anmelden',
     'comenzar',
     'iniciar',
@@ -72,6 +103,26 @@ const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
     '配信開始',
     '수신동의',
     '수신 동의',
+    'підписатися',
+    'подписаться',
+    'přihlásit',
+    'prihlasit',
+    'prijava',
+    'feliratkozás',
+    'feliratkozas',
+    'abonare',
+    'aloita',
+    'έναρξη',
+    'εναρξη',
+    'başla',
+    'basla',
+    'הצטרף',
+    'ابدأ',
+    'اشتراك',
+    'शुरू',
+    'bắt đầu',
+    'mulai',
+    'เริ่ม',
   ],
   help: [
     'help',
@@ -91,22 +142,52 @@ const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
     '幫助',
     'ヘルプ',
     '도움말',
+    'допомога',
+    'pomoct',
+    'pomôcť',
+    'segítség',
+    'segitseg',
+    'ajutor',
+    'apua',
+    'βοήθεια',
+    'βοηθεια',
+    'yardım',
+    'yardim',
+    'עזרה',
+    'مساعدة',
+    'मदद',
+    'trợ giúp',
+    'bantuan',
+    'ช่วยเหลือ',
   ],
 };
 
+/** Zero-width and other invisible characters. Turkish İ becomes i and a dot above, in lower case. */
+const INVISIBLE = /[\p{Cf}\u0307]/gu;
+/** Quotes, punctuation, spaces and control characters around the word, and emoji. */
+const AROUND = /^[\s\p{P}\p{S}\p{C}\p{M}]+|[\s\p{P}\p{S}\p{C}\p{M}]+$/gu;
+/** Spaces, and all kinds of hyphens. */
+const BETWEEN = /[\s\p{Pd}_]+/gu;
+const MAX_LENGTH = 200;
+
+const normalised = (text: string) =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(INVISIBLE, '')
+    .replaceAll(AROUND, '')
+    .replaceAll(BETWEEN, ' ');
+
 const BY_WORD: ReadonlyMap<string, OptOutWord> = new Map(
-  (Object.keys(WORDS) as OptOutWord[]).flatMap((meaning) => WORDS[meaning].map((word) => [word, meaning])),
+  (Object.keys(WORDS) as OptOutWord[]).flatMap((meaning) =>
+    WORDS[meaning].map((word) => [normalised(word), meaning]),
+  ),
 );
-const LONGEST = Math.max(...[...BY_WORD.keys()].map((word) => word.length));
-/** Quotes, punctuation and spaces around the word, and an emoji after it. */
-const AROUND = /^[\s\p{P}\p{S}\p{Cf}\p{M}]+|[\s\p{P}\p{S}\p{Cf}\p{M}]+$/gu;
 
 /**
  * Returns the instruction that a message consists of. Only a message that is nothing but the word counts: "stop by tomorrow" is not an
  * opt-out.
  */
 export function optOutWord(text: string): OptOutWord | undefined {
-  if (text.length > 4 * LONGEST) return undefined;
-  const word = text.normalize('NFKC').replaceAll(AROUND, '').replaceAll(/\s+/g, ' ').toLowerCase();
-  return BY_WORD.get(word);
+  return text.length > MAX_LENGTH ? undefined : BY_WORD.get(normalised(text));
 }
