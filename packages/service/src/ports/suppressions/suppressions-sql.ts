@@ -50,6 +50,20 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
         .execute();
   }
 
+  // Every webhook runs this query, and building it would cost more than running it.
+  const lookUp = db
+    .selectFrom('suppressions')
+    .select('handle_hash')
+    .where('location_id', '=', '')
+    .where('handle_hash', 'in', [...hashes('')])
+    .where('active', '=', 1)
+    .limit(1)
+    .compile();
+  const isActive = async (locationId: string, handle: string): Promise<boolean> => {
+    const parameters = [locationId, ...hashes(handle), 1, 1];
+    return (await db.executeQuery({ ...lookUp, parameters })).rows.length > 0;
+  };
+
   return {
     set: (...changes) =>
       guarded(() =>
@@ -60,18 +74,7 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
           ),
         ),
       ),
-    has: (locationId, handle) =>
-      guarded(async () => {
-        const found = await db
-          .selectFrom('suppressions')
-          .select('handle_hash')
-          .where('location_id', '=', locationId)
-          .where('handle_hash', 'in', [...hashes(handle)])
-          .where('active', '=', 1)
-          .limit(1)
-          .executeTakeFirst();
-        return found !== undefined;
-      }),
+    has: (locationId, handle) => guarded(() => isActive(locationId, handle)),
     list: ({ locationIds, handle, after, limit }) =>
       guarded(async () => {
         if (locationIds?.length === 0) return [];
