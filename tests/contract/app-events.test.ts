@@ -1,4 +1,4 @@
-import { ed25519Key } from '@footbridge/testkit/keys';
+import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -79,6 +79,63 @@ describe('E1 the endpoint for app events', () => {
       const sent = await bridge.crm.sendAppEvent({}, { raw });
       expect([raw.slice(0, 50), sent.status]).toEqual([raw.slice(0, 50), 400]);
     }
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
+  });
+
+  it('E1 ignores events of other apps, which the CRM signs with the same key', async () => {
+    const bridge = await start({ oauth: 'ready', env: { OPT_OUT_ENFORCED: 'true' } });
+    const [appId = ''] = bridge.crm.settings.clientId.split('-');
+    const foreign = appId.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+    const dnd = { type: 'ContactDndUpdate', locationId: LOCATION, phone: PHONE, dnd: true };
+    for (const event of [{ type: 'UNINSTALL', locationId: LOCATION }, dnd]) {
+      const { status } = await bridge.crm.sendAppEvent({ ...event, appId: foreign });
+      expect(status).toBe(200);
+    }
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
+    await bridge.mac();
+    expect((await bridge.post(GOOD)).status).toBe(200);
+    expect(bridge.log).toContain('app.foreign_event');
+    for (const id of [undefined, null, 7, '', 'another form', appId])
+      expect(
+        (await bridge.crm.sendAppEvent({ type: 'UPDATE', locationId: LOCATION, appId: id })).status,
+      ).toBe(200);
+    await bridge.crm.sendAppEvent({ type: 'UNINSTALL', locationId: LOCATION, appId });
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'uninstalled' });
+  });
+
+  it('E1 accepts a replayed event once: an old installation does not restore an uninstalled app', async () => {
+    const bridge = await start({ oauth: 'ready' });
+    const now = bridge.clock.now();
+    const replay = { type: 'INSTALL', locationId: LOCATION, companyId: COMPANY, ...at(now - 60_000) };
+    await bridge.crm.sendAppEvent({ type: 'UNINSTALL', locationId: LOCATION, ...at(now) });
+    for (let count = 0; count < 3; count++) expect((await bridge.crm.sendAppEvent(replay)).status).toBe(200);
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'uninstalled' });
+  });
+
+  it('E1 gives 401 for an altered body, a signature under another header, and the literal N/A', async () => {
+    const bridge = await start({ oauth: 'ready' });
+    const { key } = bridge.crm;
+    const event = JSON.stringify({ type: 'UPDATE', locationId: LOCATION });
+    const { headers } = signedRequest(event, key);
+    const uninstall = event.replace('UPDATE', 'UNINSTALL');
+    for (const [body, sent] of [
+      [uninstall, headers],
+      [` ${event}`, headers],
+      [uninstall, { ...headers, [key.header]: 'N/A' }],
+      [uninstall, { ...headers, [key.header]: '' }],
+      [uninstall, { 'X-WH-Signature': headers[key.header] ?? '' }],
+    ] as const) {
+      const answer = await fetch(`${bridge.url}/crm/events`, { method: 'POST', headers: sent, body });
+      expect(answer.status).toBe(401);
+    }
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
+  });
+
+  it('E1 gives 413 for an event over 64 KB, before its signature is verified', async () => {
+    const bridge = await start({ oauth: 'ready' });
+    const raw = JSON.stringify({ type: 'UNINSTALL', locationId: LOCATION, padding: 'x'.repeat(70_000) });
+    const { status } = await bridge.crm.sendAppEvent({}, { raw });
+    expect(status).toBe(413);
     expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
   });
 

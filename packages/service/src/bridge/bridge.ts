@@ -30,6 +30,7 @@ import { probeRoutes } from '../edges/operator/probe-routes.ts';
 import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { TextCapture } from '../flows/capture/text-capture.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
+import { isOfOtherApp } from '../flows/oauth/app-events.ts';
 import { createDndEvents } from '../flows/opt-out/dnd-event.ts';
 import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
@@ -321,7 +322,9 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
           }),
           handle: crm.handleAppEvent,
           handleDnd: createDndEvents(suppressions),
+          isForeign: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
           now: () => clock.now(),
+          log,
           onUnsigned,
         }),
         ...crm.publicRoutes,

@@ -1,5 +1,6 @@
 import { isObject } from '@footbridge/protocol/schema';
 
+import { appIdOf } from '../../flows/oauth/app-events.ts';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from '../../flows/oauth/token-endpoint.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
@@ -86,11 +87,9 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
       return succeeded({ ...issued.value, companyId, locationId });
     },
     async installedLocations(companyToken, companyId, skip) {
-      // The app's id is the part of the client id before the dash.
-      const [appId = clientId] = clientId.split('-');
       const query = new URLSearchParams({
         companyId,
-        appId,
+        appId: appIdOf(clientId),
         isInstalled: 'true',
         skip: String(skip),
         limit: String(PAGE_SIZE),

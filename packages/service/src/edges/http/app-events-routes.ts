@@ -1,5 +1,6 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import { isObject } from '@footbridge/protocol/schema';
+import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
@@ -19,7 +20,10 @@ export interface AppEventsRoutesDeps {
     fields: Record<string, unknown>,
     at: number | undefined,
   ) => Promise<void>;
+  /** Whether an event with this app id is about another app, which the same CRM signs with the same key. */
+  readonly isForeign: (appId: unknown) => boolean;
   readonly now: () => number;
+  readonly log: Log;
   readonly onUnsigned: (fault: SignatureFault) => void;
 }
 
@@ -30,7 +34,9 @@ const MAX_ID = 256;
 const MAX_AHEAD_MS = 300_000;
 
 /** `POST /crm/events`: receives CRM events about the app and its contacts (E1, E4). */
-export function appEventsRoutes({ signatures, handle, handleDnd, now, onUnsigned }: AppEventsRoutesDeps) {
+export function appEventsRoutes(deps: AppEventsRoutesDeps) {
+  const { signatures, handle, handleDnd, isForeign, now, log, onUnsigned } = deps;
+
   async function receive(request: FastifyRequest, reply: FastifyReply) {
     const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const fields = fieldsOf(rawBody);
@@ -46,7 +52,12 @@ export function appEventsRoutes({ signatures, handle, handleDnd, now, onUnsigned
       throw new RequestError('INVALID_REQUEST', {
         message: 'The body is not an event: a JSON object with a type, and with ids that are text.',
       });
-    if (event.type !== DND_EVENT) await handle?.(event);
+    if (isForeign(fields['appId']))
+      log.warn(
+        { event: 'app.foreign_event', type: event.type },
+        'event of another app ignored; its webhook URL is the one of this service',
+      );
+    else if (event.type !== DND_EVENT) await handle?.(event);
     else if (event.locationId !== null) await handleDnd(event.locationId, fields, event.at);
     return { status: 'success' };
   }

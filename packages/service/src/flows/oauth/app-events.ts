@@ -28,6 +28,18 @@ export interface AppEvents {
   serveExpected(): Promise<void>;
 }
 
+/** The id of the app is the first part of its client id. */
+export const appIdOf = (clientId: string): string => clientId.split('-')[0] ?? clientId;
+
+const APP_ID = /^[\da-f]{24}$/;
+
+/** Whether an event is about another app. Events without an app id, and apps with ids of another form, are not told apart. */
+export const isOfOtherApp = (appId: unknown, clientId: string): boolean =>
+  typeof appId === 'string' &&
+  APP_ID.test(appId) &&
+  APP_ID.test(appIdOf(clientId)) &&
+  appId !== appIdOf(clientId);
+
 /** How long an announced installation waits for the grant of its company (E2). */
 export const EXPECTED_MS = 86_400_000;
 
