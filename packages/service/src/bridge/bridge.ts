@@ -364,7 +364,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     reachWriter: crm.reachWriter,
     publicUrl: () => address.url,
   });
-  const alertsApi = composeAlerts(context, database);
+  const alertsApi = composeAlerts(context, database, failpoint);
   const operators = createSqlOperators({ db: database.db, clock });
   const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
   life.add(

@@ -1,3 +1,4 @@
+import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { FastifyInstance } from 'fastify';
 
 import type { AlertsConfig } from '../config/config.ts';
@@ -19,9 +20,14 @@ const DAY_MS = 86_400_000;
 export function composeAlerts(
   context: BridgeContext,
   database: OpenDatabase,
+  failpoint: Failpoint | undefined,
 ): (app: FastifyInstance) => void {
   const { config, clock, log, life, metrics, node } = context;
-  const outbox = createSqlAlertOutbox({ db: database.db, clock });
+  const outbox = createSqlAlertOutbox({
+    db: database.db,
+    clock,
+    otherNodes: config.cluster.engine === 'redis',
+  });
   const receivers = receiversOf(config.alerts, () => clock.now());
   const { quietHours, reminderMs } = config.alerts;
   const sender = new AlertSender({
@@ -32,6 +38,7 @@ export function composeAlerts(
     node,
     clock,
     log,
+    failpoint,
     count: metrics.alert,
   });
   life.add('alerts', () => sender.close());

@@ -47,13 +47,14 @@ async function start(changed: Partial<AlertSenderDeps> = {}, names = ['a']) {
   const senders = new Map<string, AlertSender>();
   const startSender = (node: string) => {
     const sender = new AlertSender({
-      outbox: createSqlAlertOutbox({ db: database.db, clock }),
+      outbox: createSqlAlertOutbox({ db: database.db, clock, otherNodes: true }),
       receivers,
       quietHours: undefined,
       reminderMs: null,
       node,
       clock,
       log: silentLog,
+      failpoint: undefined,
       count: (receiver, result) => counted.push(`${receiver} ${result}`),
       ...changed,
     });

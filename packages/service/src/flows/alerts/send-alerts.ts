@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 import { isQuiet } from '@footbridge/runtime/quiet-hours';
 import type { QuietHours } from '@footbridge/runtime/quiet-hours';
@@ -18,6 +19,7 @@ export interface AlertSenderDeps {
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
+  readonly failpoint: Failpoint | undefined;
   readonly count: (receiver: string, result: 'sent' | 'failed' | 'given_up') => void;
 }
 
@@ -104,9 +106,10 @@ export class AlertSender {
 
   /** Resolves with whether the next alert may follow. */
   async #attempt(receiver: AlertReceiver, { alert, attempts, createdAt }: ClaimedAlert): Promise<boolean> {
-    const { outbox, clock, log, count } = this.#deps;
+    const { outbox, clock, log, count, failpoint } = this.#deps;
     const { name } = receiver;
     const result = await receiver.send(alert, this.#aborting.signal);
+    if (failpoint !== undefined) await failpoint('alerts.afterSend');
     if (result.ok) {
       await outbox.sent(alert.id);
       count(name, 'sent');

@@ -12,7 +12,8 @@ async function open(choice: Parameters<typeof openDatabase>[0]) {
   const { db } = database;
   const clock = new FakeClock();
   return {
-    outbox: createSqlAlertOutbox({ db, clock }),
+    outbox: createSqlAlertOutbox({ db, clock, otherNodes: true }),
+    alone: createSqlAlertOutbox({ db, clock, otherNodes: false }),
     clock,
     async openIssue(id: string) {
       const at = clock.now();

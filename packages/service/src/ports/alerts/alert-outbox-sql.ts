@@ -28,7 +28,14 @@ const MAX_AGE_MS = 3 * 86_400_000;
 /** Changes taken in one transaction. The next call takes the others. */
 const MAX_CHANGES = 1000;
 
-export function createSqlAlertOutbox({ db, clock }: { db: Database; clock: Clock }): AlertOutbox {
+export interface SqlAlertOutboxDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** False: every claim of another process is that of a process that ended. */
+  readonly otherNodes: boolean;
+}
+
+export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDeps): AlertOutbox {
   return {
     enqueue: (receiver, options) =>
       withEngineError(async () => {
@@ -56,7 +63,12 @@ export function createSqlAlertOutbox({ db, clock }: { db: Database; clock: Clock
           .where('id', '=', oldest.id)
           .where('done_at', 'is', null)
           .where('next_at', '<=', now)
-          .where('claimed_until', '<=', now)
+          .where((is) =>
+            is.or([
+              is('claimed_until', '<=', now),
+              ...(otherNodes ? [] : [is('claimed_by', 'is distinct from', node)]),
+            ]),
+          )
           .returningAll()
           .executeTakeFirst();
         if (row === undefined) return undefined;

@@ -6,6 +6,8 @@ import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
 
 interface Opened {
   readonly outbox: AlertOutbox;
+  /** The outbox of a node that is the only one. */
+  readonly alone: AlertOutbox;
   readonly clock: FakeClock;
   /** Opens an issue, or closes it. */
   readonly openIssue: (id: string) => Promise<void>;
@@ -48,6 +50,15 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       await Promise.all([1, 2, 3].map(() => outbox.enqueue('webhook', SINGLE)));
       expect(await drain()).toEqual(['closed one']);
       expect((await outbox.stateOf('slack')).pending).toBe(2);
+    });
+
+    it('without other nodes, claims at once what a process claimed that ended', async () => {
+      const { alone, openIssue } = opened;
+      await openIssue('one');
+      await alone.enqueue('webhook', SINGLE);
+      const first = await alone.claim('webhook', 'a');
+      expect(await alone.claim('webhook', 'a')).toBeUndefined();
+      expect((await alone.claim('webhook', 'b'))?.alert).toEqual(first?.alert);
     });
 
     it('keeps the changes of one moment together and in order', async () => {
