@@ -1,6 +1,7 @@
 import { parseFooter } from '@footbridge/protocol/footer';
 import { usableMessageId } from '@footbridge/protocol/ids';
 import { checkReaction, checkSticker } from '@footbridge/protocol/reactions';
+import { isWebUrl } from '@footbridge/protocol/schema';
 
 /** The body of a webhook request. The bridge reads these fields only at the top level and under exactly these names. */
 export interface OutboundMessage {
@@ -129,7 +130,7 @@ function attachmentFaults(attachments: unknown): Fault[] {
   if (!Array.isArray(attachments)) return invalid('attachments must be an array of URLs.');
   if (attachments.length > MAX_ATTACHMENTS)
     return invalid(`attachments must contain at most ${MAX_ATTACHMENTS} URLs.`);
-  const bad = attachments.findIndex((entry: unknown) => !isWebUrl(entry));
+  const bad = attachments.findIndex((entry: unknown) => typeof entry !== 'string' || !isWebUrl(entry));
   return bad < 0 ? [] : invalid(`attachments[${bad}] must be an absolute http or https URL.`);
 }
 
@@ -175,9 +176,4 @@ function typeFaults(type: unknown): Fault[] {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
-}
-
-function isWebUrl(value: unknown): boolean {
-  const url = typeof value === 'string' ? URL.parse(value) : null;
-  return url?.protocol === 'https:' || url?.protocol === 'http:';
 }

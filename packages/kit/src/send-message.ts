@@ -125,19 +125,26 @@ async function post(
 ): Promise<WebhookResponse | undefined> {
   const { url, timeoutMs, fetch: send } = client.settings;
   signal?.throwIfAborted();
-  const timeout = AbortSignal.timeout(timeoutMs);
+  // Without `AbortSignal.any`, which Node 20.0 lacks.
+  const attempt = new AbortController();
+  const stop = () => attempt.abort();
+  const timer = setTimeout(stop, timeoutMs);
+  signal?.addEventListener('abort', stop, { once: true });
   try {
     const response = await send(url, {
       method: 'POST',
       headers: { ...signed.headers },
       body: signed.body,
       redirect: 'manual',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      signal: attempt.signal,
     });
     return { status: response.status, headers: response.headers, body: readJson(await response.text()) };
   } catch {
     signal?.throwIfAborted();
     return undefined;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
   }
 }
 

@@ -108,7 +108,8 @@ function readSticker(value: unknown): OutboundSticker | undefined {
   const { bytes, url, name } = isObject(value) ? value : {};
   const label = isText(name) ? { name } : {};
   if (isText(bytes)) return { from: 'bytes', bytes, ...label };
-  return isText(url) && URL.parse(url)?.protocol === 'https:' ? { from: 'url', url, ...label } : undefined;
+  const isHttps = isText(url) && URL.canParse(url) && new URL(url).protocol === 'https:';
+  return isHttps ? { from: 'url', url, ...label } : undefined;
 }
 
 function chatIdOf(metadata: Metadata): number | undefined {
