@@ -1,12 +1,11 @@
 // Writes the kit as plain JavaScript with types into a folder of its own: copy it, `npm install` it or its archive, or
-// serve it to a browser as it is. `npm run kit -- [folder]`, by default packages/kit/dist.
+// serve it to a browser as it is. `npm run pack -- kit [folder]`, by default dist/kit.
 import { spawnSync } from 'node:child_process';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 
-import { ForeignFilesError, prepareOutputFolder } from './output-folder.ts';
+import { prepareOutputFolder } from './output-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const KIT = join(ROOT, 'packages/kit');
@@ -14,23 +13,36 @@ const ENTRY = join(KIT, 'src/kit.ts');
 const require = createRequire(import.meta.url);
 /** TypeScript's compiler, to be run by Node. */
 export const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
-const IMPORT = /(\b(?:from|import)\s*\(?\s*['"])([^'"]+)(['"])/g;
+const IMPORT = /(\b(?:from|import|require)\s*\(?\s*['"])([^'"]+)(['"])/g;
+/** What is in the archive besides the code. */
+const COPIED = ['vectors'];
+
+/** The two kinds of modules, each in a folder of its own whose package.json gives its files and types that kind. */
+const FORMATS = [
+  { folder: 'esm', type: 'module', options: ['--module', 'nodenext'] },
+  { folder: 'cjs', type: 'commonjs', options: ['--module', 'commonjs', '--moduleResolution', 'bundler'] },
+] as const;
 
 export async function packKit(folder: string): Promise<void> {
   await prepareOutputFolder(folder);
-  const compiled = join(folder, 'compiled');
-  compile(await reachable(ENTRY), compiled);
-  for await (const file of glob('{kit,protocol}/src/*.{js,d.ts}', { cwd: compiled })) {
-    const source = join(ROOT, 'packages', file.replace(/\.(js|d\.ts)$/, '.ts'));
-    const code = await readFile(join(compiled, file), 'utf8');
-    const extension = file.endsWith('.js') ? '.js' : '.d.ts';
-    await write(join(folder, placeOf(source, extension)), relinked(code, source));
+  const sources = await reachable(ENTRY);
+  for (const format of FORMATS) {
+    const compiled = join(folder, 'compiled');
+    compile(sources, compiled, format.options);
+    for await (const file of glob('{kit,protocol}/src/*.{js,js.map,d.ts}', { cwd: compiled })) {
+      const [, name = '', extension = ''] = /^(.*?)(\.js|\.js\.map|\.d\.ts)$/.exec(file) ?? [];
+      const source = join(ROOT, 'packages', `${name}.ts`);
+      const code = await readFile(join(compiled, file), 'utf8');
+      const written = extension === '.js.map' ? mapOf(code, source) : relinked(code, source);
+      await write(join(folder, format.folder, placeOf(source, extension)), written);
+    }
+    await rm(compiled, { recursive: true });
+    await write(join(folder, format.folder, 'package.json'), `${JSON.stringify({ type: format.type })}\n`);
   }
-  await rm(compiled, { recursive: true });
   await write(join(folder, 'package.json'), await manifest());
-  await cp(join(KIT, 'README.md'), join(folder, 'README.md'));
   await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
-  await cp(join(KIT, 'vectors'), join(folder, 'vectors'), { recursive: true });
+  for (const file of ['README.md', ...COPIED])
+    await cp(join(KIT, file), join(folder, file), { recursive: true });
 }
 
 /** Returns the entry and everything that it imports, including types. Nothing else of the repository is packed. */
@@ -49,20 +61,22 @@ function sourceOf(specifier: string, from: string): string {
   throw new Error(`${relative(ROOT, from)} imports ${specifier}: the kit has no dependencies`);
 }
 
-function compile(files: Iterable<string>, folder: string): void {
+function compile(files: Iterable<string>, folder: string, format: readonly string[]): void {
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', '--types', 'node'];
+  const kinds = ['--declaration', '--sourceMap', '--inlineSources', '--rewriteRelativeImportExtensions'];
   const output = [
-    '--declaration',
-    '--rewriteRelativeImportExtensions',
     '--target',
     'es2023',
     '--lib',
     'esnext',
+    '--rootDir',
+    join(ROOT, 'packages'),
+    '--outDir',
+    folder,
   ];
-  const places = ['--module', 'nodenext', '--rootDir', join(ROOT, 'packages'), '--outDir', folder];
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [TSC, '--ignoreConfig', ...files, ...strict, ...output, ...places],
+    [TSC, '--ignoreConfig', ...files, ...strict, ...format, ...kinds, ...output],
     { cwd: ROOT, encoding: 'utf8' },
   );
   if (status !== 0) throw new Error(`the kit could not be compiled:\n${stdout}${stderr}`);
@@ -84,13 +98,29 @@ function relinked(code: string, source: string): string {
   });
 }
 
+/** The map contains the source; its path is where the source would be in a folder `src` of the package. */
+function mapOf(map: string, source: string): string {
+  const path = join('../src', placeOf(source, '.ts')).replaceAll('\\', '/');
+  const depth = placeOf(source, '.ts').split(/[\\/]/).length - 1;
+  return JSON.stringify({ ...JSON.parse(map), sources: ['../'.repeat(depth) + path] });
+}
+
 async function manifest(): Promise<string> {
   const { name, version, license, type }: Record<string, unknown> = JSON.parse(
     await readFile(join(KIT, 'package.json'), 'utf8'),
   );
-  const exports = { '.': { types: './kit.d.ts', default: './kit.js' }, './vectors/*': './vectors/*' };
-  const files = ['*.js', '*.d.ts', 'protocol', 'vectors'];
-  const rest = { sideEffects: false, engines: { node: '>=20' }, exports, files };
+  const [esm, cjs] = FORMATS.map((format) => ({
+    types: `./${format.folder}/kit.d.ts`,
+    default: `./${format.folder}/kit.js`,
+  }));
+  const exports = {
+    '.': { import: esm, require: cjs },
+    ...Object.fromEntries(COPIED.map((copied) => [`./${copied}/*`, `./${copied}/*`])),
+    './package.json': './package.json',
+  };
+  const files = [...FORMATS.map((format) => format.folder), ...COPIED];
+  const entry = { main: cjs?.default, types: cjs?.types, exports };
+  const rest = { sideEffects: false, engines: { node: '>=20' }, ...entry, files };
   return `${JSON.stringify({ name, version, license, type, ...rest }, null, 2)}\n`;
 }
 
@@ -99,8 +129,8 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(file, text);
 }
 
-/** Writes the archive of a packed kit into its folder. Returns the name of the file. */
-function makeArchive(folder: string): string {
+/** Writes the archive of a packed kit into its folder. Returns its path. */
+export function archiveKit(folder: string): string {
   const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--pack-destination', '.'], {
     cwd: folder,
     encoding: 'utf8',
@@ -109,43 +139,5 @@ function makeArchive(folder: string): string {
   if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
   const [archive]: { filename: string }[] = JSON.parse(stdout);
   if (archive === undefined) throw new Error('npm pack wrote no archive');
-  return archive.filename;
+  return join(folder, archive.filename);
 }
-
-const HELP = `Usage: npm run kit -- [FOLDER]
-
-Writes the kit for CRM integrators into FOLDER (packages/kit/dist): plain
-JavaScript with types, no dependencies, for Node 20 or newer and for browsers,
-and an archive of it for npm install.
-
-FOLDER must be new, empty, or written by an earlier run, which is replaced.`;
-
-async function main(args: readonly string[]): Promise<number> {
-  let folder: string;
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    });
-    if (values.help === true) return (console.log(HELP), 0);
-    if (positionals.length > 1) throw new TypeError('Only one folder can be named.');
-    // npm runs scripts in the root of the repository; a relative path is relative to the caller's folder.
-    folder = resolve(process.env['INIT_CWD'] ?? '.', positionals[0] ?? join(KIT, 'dist'));
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)} See npm run kit -- --help.`);
-    return 2;
-  }
-  try {
-    await packKit(folder);
-  } catch (error) {
-    if (!(error instanceof ForeignFilesError)) throw error;
-    console.error(error.message);
-    return 1;
-  }
-  const archive = join(folder, makeArchive(folder));
-  console.log(`The kit is in ${folder}. To install it: npm install ${archive}`);
-  return 0;
-}
-
-if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

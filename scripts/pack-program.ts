@@ -1,5 +1,5 @@
-// Writes a program of ours as plain JavaScript into a folder that npm can install without this repository:
-// `npm run pack -- agent [folder]` or `npm run pack -- footbridge [folder]`, by default dist/PROGRAM.
+// Writes a program of ours, or the kit, as plain JavaScript into a folder that npm can install without this repository:
+// `npm run pack -- agent|footbridge|kit [folder]`, by default dist/NAME.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { dirname, join, posix, relative, resolve } from 'node:path';
 
 import { buildDemoPage } from '../packages/demo/src/build-page.ts';
 import { ForeignFilesError, prepareOutputFolder } from './output-folder.ts';
-import { TSC } from './pack-kit.ts';
+import { archiveKit, packKit, TSC } from './pack-kit.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'packages');
@@ -296,20 +296,26 @@ async function manifest(
 }
 
 async function main(name: string | undefined, target: string | undefined): Promise<number> {
-  if (name === undefined || !(name in PROGRAMS)) {
-    const names = Object.keys(PROGRAMS).join(' or ');
-    console.error(`Name the program to pack (${names}): npm run pack -- agent [folder]`);
+  const names = [...Object.keys(PROGRAMS), 'kit'];
+  if (name === undefined || !names.includes(name)) {
+    console.error(`Name what to pack (${names.join(', ')}): npm run pack -- agent [folder]`);
     return 2;
   }
-  const folder = resolve(target ?? join(ROOT, 'dist', name));
+  // npm runs scripts in the root of the repository; a relative path is relative to the caller's folder.
+  const here = process.env['INIT_CWD'] ?? process.cwd();
+  const folder = resolve(here, target ?? join(ROOT, 'dist', name));
   try {
-    await packProgram(name, folder);
+    await (name === 'kit' ? packKit(folder) : packProgram(name, folder));
   } catch (error) {
     if (!(error instanceof ForeignFilesError)) throw error;
     console.error(error.message);
     return 1;
   }
-  const path = relative(process.cwd(), folder) || '.';
+  if (name === 'kit') {
+    console.log(`The kit is in ${folder}. To install it: npm install ${archiveKit(folder)}`);
+    return 0;
+  }
+  const path = relative(here, folder) || '.';
   console.log(`The program is in ${path}. To make an archive of it: npm pack ./${path}`);
   return 0;
 }

@@ -59,7 +59,6 @@ const OPTIONS_OF: Readonly<Record<string, string>> = {
   bench: 'bench/options.ts',
   check: 'scripts/check.ts',
   demo: 'packages/demo/src/options.ts',
-  kit: 'scripts/pack-kit.ts',
   start: 'packages/service/src/config/command-line.ts',
   test: 'scripts/test-options.ts',
   siege: 'tests/siege/main.ts',
