@@ -86,6 +86,7 @@ const OFFLINE = new Set([
   'start',
   'demo',
   'setup',
+  'conformance',
 ]);
 /** Commands that report a service with a fault as a finding, and not as an error. */
 const DIAGNOSING = new Set(['doctor']);

@@ -28,7 +28,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   rateLimited: 'too many requests (429); the error says how long to wait',
   unreachable: 'the service cannot be reached, or failed (5xx)',
   timedOut: 'timed out, for example `--wait` before the outcome was known',
-  checkFailed: '`doctor` or `crm check` found a failure',
+  checkFailed: '`doctor`, `crm check` or `conformance` found a failure',
   bug: 'a bug in footbridge',
   interrupted: 'interrupted with Ctrl-C',
 };

@@ -20,6 +20,10 @@ export interface CommandContext {
   readonly operator: () => OperatorClient;
   /** How long to wait for a response. */
   readonly timeoutMs: number;
+  /** Nothing may be asked. */
+  readonly noInput: boolean;
+  /** The value of `--token-file`. */
+  readonly tokenFile: string | undefined;
   /** Asks for confirmation of a destructive action. Throws if the user declines, or without a terminal unless `--yes` is given. */
   readonly confirm: (question: string) => Promise<void>;
 }
@@ -41,6 +45,7 @@ export function addSharedOptions(program: Command): void {
     .option('--json', 'print JSON, one object per line (the default when the output is piped)')
     .option('-q, --quiet', 'do not print hints')
     .option('-y, --yes', 'do not ask for confirmation')
+    .option('--no-input', 'never ask for anything; fail instead')
     .option('-v, --verbose', 'print which service the command talks to')
     .option('--profile <name>', 'a service saved by footbridge login')
     .option('--url <url>', 'operator API of the service (default: see below)', httpUrl)
@@ -56,6 +61,7 @@ interface SharedOptions {
   json?: boolean;
   quiet?: boolean;
   yes?: boolean;
+  input?: boolean;
   verbose?: boolean;
   profile?: string;
   url?: string;
@@ -69,6 +75,7 @@ export function contextOf(command: Command): CommandContext {
     json = false,
     quiet = false,
     yes = false,
+    input = true,
     verbose = false,
     timeout = DEFAULT_TIMEOUT_SEC,
     ...named
@@ -79,6 +86,8 @@ export function contextOf(command: Command): CommandContext {
     output: createOutput({ json, quiet }, io.stdout, io.stderr),
     target,
     timeoutMs: timeout * 1000,
+    noInput: !input,
+    tokenFile: named.tokenFile,
     operator() {
       const service = target();
       if (verbose) io.stderr.write(`${describeTarget(service)}\n`);
@@ -86,8 +95,9 @@ export function contextOf(command: Command): CommandContext {
     },
     async confirm(question) {
       if (yes) return;
-      if (!io.stdin.isTTY || !io.stderr.isTTY)
-        throw new CliError(`${question} Cannot ask for confirmation: stdin or stderr is not a terminal.`, {
+      const because = input ? 'stdin or stderr is not a terminal' : '--no-input is given';
+      if (!input || !io.stdin.isTTY || !io.stderr.isTTY)
+        throw new CliError(`${question} Cannot ask for confirmation: ${because}.`, {
           exitCode: EXIT.usage,
           next: 'pass --yes to confirm',
         });

@@ -128,6 +128,11 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   ],
   'Development:': [
     {
+      name: 'conformance',
+      about: 'check in both directions whether a CRM works with Footbridge, and write a report',
+      load: async () => (await import('./commands/conformance.ts')).conformanceCommand,
+    },
+    {
       name: 'trigger',
       about: 'make a simulated Mac receive a text, a reaction, a voice message or another event',
       load: async () => (await import('./commands/trigger.ts')).triggerCommand,

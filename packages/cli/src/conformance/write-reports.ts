@@ -1,0 +1,50 @@
+import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+import { CliError, usageError } from '../cli-error.ts';
+import { renderBadge } from './badge.ts';
+import type { ConformanceReport } from './report.ts';
+import { renderHtml } from './report-html.ts';
+import { renderJunit } from './report-junit.ts';
+
+export interface ReportFiles {
+  readonly junit?: string;
+  readonly html?: string;
+  readonly badge?: string;
+}
+
+/** Returns functions that write the reports. Throws a usage error before the checks if one could not be written. */
+export function reportWriters({ junit, html, badge }: ReportFiles): ((report: ConformanceReport) => void)[] {
+  const files = [
+    [junit, renderJunit],
+    [html, renderHtml],
+    [badge, renderBadge],
+  ] as const;
+  return files.flatMap(([file, render]) => {
+    if (file === undefined) return [];
+    requireWritable(file);
+    return [(report: ConformanceReport) => writeWhole(file, render(report))];
+  });
+}
+
+function requireWritable(file: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK);
+  } catch (error) {
+    throw usageError(`cannot write ${file}: its folder does not exist or is not writable`, error);
+  }
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw usageError(`cannot write ${file}: it is a folder`);
+}
+
+/** An earlier report stays until the new one is complete. */
+function writeWhole(file: string, content: string): void {
+  const part = `${file}.${process.pid}.part`;
+  try {
+    writeFileSync(part, content);
+    renameSync(part, file);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw new CliError(`cannot write ${file}`, { cause: error });
+  }
+}

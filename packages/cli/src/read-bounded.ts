@@ -1,0 +1,20 @@
+/** The body of a response is larger than a valid one can be. */
+export class BodyTooLargeError extends Error {
+  override readonly name = 'BodyTooLargeError';
+
+  constructor(maxBytes: number) {
+    super(`the response is larger than ${Math.round(maxBytes / 1024)} KB`);
+  }
+}
+
+/** Reads a body as text. Throws a BodyTooLargeError as soon as it exceeds `maxBytes`, and then reads no further. */
+export async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > maxBytes) throw new BodyTooLargeError(maxBytes);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

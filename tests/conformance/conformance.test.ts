@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { RULES } from '@footbridge/cli/conformance/rules';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { startCrm } from '@footbridge/testkit/crm';
+import { freePort } from '@footbridge/testkit/ports';
+import { until } from '@footbridge/testkit/until';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { jsonLines, runInProcess } from '../cli/run-in-process.ts';
+import type { Ran } from '../cli/run-in-process.ts';
+import { startSampleCrm } from './sample-crm.ts';
+import type { CrmFault, SampleCrm } from './sample-crm.ts';
+
+const BIN = join(import.meta.dirname, '../../packages/cli/bin/footbridge');
+
+const cleanup = createCleanup();
+afterAll(() => cleanup.run());
+
+let folder: string;
+beforeAll(async () => {
+  folder = await tempDir(cleanup);
+  for (const fault of Object.keys(DETECTED_BY) as CrmFault[])
+    runs.set(fault, check(fault, ...(ARGS[fault] ?? [])));
+});
+
+/** Runs the command against a CRM of its own. */
+async function check(fault?: CrmFault, ...args: string[]): Promise<Ran & { readonly crm: SampleCrm }> {
+  const port = await freePort({ below: 30_000 });
+  const crm = await startSampleCrm(() => `http://127.0.0.1:${port}`, fault);
+  cleanup.add(() => crm.stop());
+  const [token, key] = ['token', 'pem'].map((name) => join(folder, `${port}.${name}`)) as [string, string];
+  writeFileSync(token, crm.token);
+  writeFileSync(key, crm.publicKey);
+  const options = ['--crm', crm.url, '--token-file', token, '--listen', `127.0.0.1:${port}`];
+  const ran = await runInProcess(
+    [
+      'conformance',
+      ...options,
+      '--send-url',
+      `${crm.url}/send`,
+      '--key-file',
+      key,
+      '--timeout',
+      '60',
+      ...args,
+    ],
+    { env: { HOME: folder } },
+  );
+  return { ...ran, crm };
+}
+
+const idsOf = (ran: Ran | undefined, state: string) =>
+  jsonLines(ran?.stdout ?? '').flatMap((line) => (line['state'] === state ? [String(line['id'])] : []));
+
+/** The checks that detect each fault. */
+const DETECTED_BY: Readonly<Record<CrmFault, readonly string[]>> = {
+  'signs the body before it is serialised again': ['B3'],
+  'signs in hex': ['B2'],
+  'signs in the URL-safe alphabet': ['B2'],
+  'uses removed field names': ['B5'],
+  'sends a form content type': ['B4'],
+  'gives up after 503': ['B10'],
+  'retries with a new messageId': ['B11'],
+  'retries after 400': ['B13'],
+  'ignores Retry-After': ['B12'],
+  'drops the footer': ['B15'],
+  'loses emoji in webhooks': ['B8'],
+  'posts twice': ['B9'],
+  'sends seconds': ['B17'],
+  'sends attachments as objects': ['B16'],
+  'rejects unknown fields': ['A5'],
+  'limits bodies to 10 KB': ['A7'],
+  'stores every repeat': ['A10', 'A11'],
+  'accepts any token': ['A2'],
+  'responds without a messageId': ['A4'],
+  'loses emoji in messages': ['A8'],
+  'fails on unknown contacts': ['A12'],
+  'lets pending overwrite delivered': ['C3'],
+  'rejects unknown error codes': ['C4'],
+  'limits without Retry-After': ['A13'],
+  redirects: ['A1', 'B1'],
+  'does not respond to inbound messages': ['A4', 'A12', 'A14'],
+};
+/** What a fault needs to become visible, or to become visible soon. */
+const ARGS: Partial<Record<CrmFault, readonly string[]>> = {
+  'gives up after 503': ['--wait', '20'],
+  'limits without Retry-After': ['--burst', '400'],
+  'does not respond to inbound messages': ['--timeout', '8'],
+};
+/** Most of the time a check waits, so all CRMs are checked at once. */
+const runs = new Map<CrmFault, Promise<Ran & { readonly crm: SampleCrm }>>();
+
+describe('footbridge conformance', () => {
+  it('passes a CRM that keeps the contract, and writes every report', async () => {
+    const [junit, html, badge] = ['r.xml', 'r.html', 'r.svg'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const ran = await check(undefined, '--burst', '400', '--junit', junit, '--html', html, '--badge', badge);
+    expect(idsOf(ran, 'fail')).toEqual([]);
+    expect(idsOf(ran, 'warn')).toEqual([]);
+    expect(idsOf(ran, 'not_tried')).toEqual([]);
+    const ids = Object.values(RULES).map(({ id }) => id);
+    expect(new Set(idsOf(ran, 'pass'))).toEqual(new Set(ids));
+    expect(ran.code).toBe(0);
+    const verdict = `${ids.length}/${ids.length} passed`;
+    expect(jsonLines(ran.stdout).at(-1)).toMatchObject({ verdict, fail: 0 });
+
+    const files = [junit, html, badge].map((file) => readFileSync(file, 'utf8'));
+    expect(files[0]).toContain(`tests="${ids.length}" failures="0"`);
+    expect(files[1]).toContain(verdict);
+    expect(files[1]).not.toMatch(/<script|<link|src=|href=/);
+    expect(files[2]).toContain(verdict);
+    const written = [...files, ran.stdout, ran.stderr].join('\n');
+    expect(written).not.toContain(ran.crm.token);
+    expect(written).not.toContain('4155550142');
+  });
+
+  it('names what a CRM like HighLevel does differently: idempotency keys and late statuses', async () => {
+    const crm = await startCrm();
+    cleanup.add(() => crm.stop());
+    const token = join(folder, 'highlevel.token');
+    writeFileSync(token, crm.token('loc1').access_token);
+    const options = ['--crm', crm.url, '--token-file', token, '--location', 'loc1', '--burst', '200'];
+    const ids = ['--message-id', crm.newMessage('loc1'), '--message-id', crm.newMessage('loc1')];
+    const ran = await runInProcess(['conformance', ...options, ...ids, '--timeout', '60']);
+    expect([idsOf(ran, 'fail'), idsOf(ran, 'warn'), ran.code]).toEqual([['C3'], ['A10'], 9]);
+    expect(crm.messages.some(({ message }) => message.includes('svc-metadata'))).toBe(true);
+  });
+
+  it('says in one line what is missing before it calls anything', async () => {
+    const file = join(folder, 'r.xml');
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [[], 'nothing to check'],
+      [['--crm', 'http://127.0.0.1:1'], '--token-file'],
+      [['--listen', '127.0.0.1:0', '--junit', join(folder, 'none', 'r.xml')], 'cannot write'],
+      [['--listen', '127.0.0.1:0', '--html', folder], 'it is a folder'],
+      [['--listen', '127.0.0.1:0', '--key-file', file], 'is not a public key'],
+      [['--listen', '99999'], 'It must be an address and a port'],
+    ];
+    writeFileSync(file, '');
+    for (const [args, message] of cases) {
+      const { code, stdout, stderr } = await runInProcess(['conformance', ...args], { isTTY: true });
+      expect([code, stdout, stderr.split('\n').length]).toEqual([2, '', 2]);
+      expect(stderr).toContain(message);
+    }
+  });
+
+  it('fails A1 and tries nothing else when the CRM cannot be reached', async () => {
+    const token = join(folder, 'unreachable.token');
+    writeFileSync(token, 'some-token');
+    const ran = await runInProcess(['conformance', '--crm', 'http://127.0.0.1:1', '--token-file', token]);
+    expect([idsOf(ran, 'fail'), ran.code]).toEqual([['A1'], 9]);
+    expect(idsOf(ran, 'not_tried')).toContain('A4');
+  });
+
+  it('leaves an earlier report in place after Ctrl-C, and closes its port', async () => {
+    const crm = await startSampleCrm(() => 'http://127.0.0.1:1');
+    cleanup.add(() => crm.stop());
+    const token = join(folder, 'stopped.token');
+    const report = join(folder, 'stopped.html');
+    writeFileSync(token, crm.token);
+    writeFileSync(report, 'an earlier report');
+    const options = ['--crm', crm.url, '--token-file', token, '--send-url', `${crm.url}/send`];
+    const program = [BIN, 'conformance', ...options, '--listen', '127.0.0.1:0', '--html', report] as const;
+    const child = spawn(program[0], program.slice(1));
+    let stdout = '';
+    child.stdout.on('data', (part: Buffer) => (stdout += part.toString()));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    // The webhooks never arrive, so it waits for them.
+    await until(() => stdout.includes('"A13"'));
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+    expect(readFileSync(report, 'utf8')).toBe('an earlier report');
+    expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('has every rule in the documentation', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/crm.md'), 'utf8');
+    const missing = Object.values(RULES).filter(({ id, title }) => !page.includes(`| ${id} | ${title} |`));
+    expect(missing.map(({ id, title }) => `| ${id} | ${title} |`)).toEqual([]);
+  });
+
+  it.each(Object.entries(DETECTED_BY))('detects a CRM that %s', async (fault, ids) => {
+    const ran = await runs.get(fault as CrmFault);
+    expect(idsOf(ran, 'fail')).toEqual(ids);
+    expect(ran?.code).toBe(9);
+    expect(`${ran?.stdout}${ran?.stderr}`).not.toContain(ran?.crm.token);
+  });
+});
