@@ -21,6 +21,15 @@ const TOKEN = 'operator-token-for-tests';
 /** Fails at once: nothing listens on the port. */
 const NO_SERVICE = 'http://127.0.0.1:1';
 
+/** Lists as the service has them, with entries that it never has. */
+const NULLS = JSON.stringify(
+  Object.fromEntries(
+    ['keys', 'licenses', 'locations', 'devices', 'issues', 'messages', 'tokens', 'tenants', 'entries'].map(
+      (name) => [name, [null]],
+    ),
+  ),
+);
+
 interface WrongUsage {
   readonly args: readonly string[];
   readonly env?: Record<string, string>;
@@ -46,6 +55,12 @@ beforeAll(async () => {
     const [, fault = '', rest = ''] = /^\/(\w+)(\/.*)$/.exec(request.url ?? '') ?? [];
     if (fault === 'html') response.setHeader('Content-Type', 'text/html').end('<html>Welcome</html>');
     else if (fault === 'text') response.end('"hello"');
+    else if (fault === 'object') response.end('{}');
+    else if (fault === 'list') response.end('[]');
+    else if (fault === 'nulls') response.end(NULLS);
+    else if (fault === 'nothing') response.end();
+    else if (fault === 'huge') response.writeHead(200, { 'Content-Length': String(2 ** 30) }).write('{"keys":[');
+    else if (fault === 'hugeError') response.writeHead(500, { 'Content-Length': String(2 ** 30) }).write('{');
     else if (fault === 'redirect') response.writeHead(302, { Location: `/html${rest}` }).end();
     else if (fault === 'missing') response.writeHead(404).end('<h1>404</h1>');
     else if (fault === 'down') response.writeHead(502).end('Bad gateway');
@@ -65,6 +80,12 @@ beforeAll(async () => {
   for (const [fault, codes] of Object.entries({
     html: [EXIT.unreachable],
     text: [EXIT.unreachable],
+    object: [EXIT.unreachable],
+    list: [EXIT.unreachable],
+    nulls: [EXIT.unreachable],
+    nothing: [EXIT.unreachable],
+    huge: [EXIT.unreachable],
+    hugeError: [EXIT.unreachable],
     redirect: [EXIT.unreachable],
     missing: [EXIT.unreachable],
     down: [EXIT.unreachable],
@@ -210,6 +231,28 @@ describe('wrong usage', () => {
       expect(faults).toEqual([]);
     },
   );
+
+  it('stops reading a response that has no end', async () => {
+    const server = createServer((_request, response) => {
+      const part = Buffer.alloc(2 ** 20, ' ');
+      const write = () => {
+        while (response.write(part));
+      };
+      response.on('drain', write);
+      write();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanup.add(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, stderr } = await runInProcess(['keys', 'list', '--url', url, '--timeout', '60'], {
+      env: { HOME: folder, OPERATOR_TOKEN: TOKEN },
+      isTTY: true,
+    });
+    expect([code, stderr]).toEqual([EXIT.unreachable, expect.stringContaining('larger than 64 MB')]);
+  });
 
   it.each([
     ['kyes', 'unknown command kyes; did you mean keys?'],

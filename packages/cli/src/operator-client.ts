@@ -1,9 +1,15 @@
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 
 import { EXIT, CliError } from './cli-error.ts';
+import { responseOf } from './operator-responses.ts';
+import { BodyTooLargeError, readBounded } from './read-bounded.ts';
+import { hasShape } from './response-shape.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import type { ServiceTarget } from './service-target.ts';
+
+/** A list of 10,000 tenants has 20 MB. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -31,10 +37,13 @@ export function createOperatorClient(target: ServiceTarget, timeoutMs: number): 
       };
       const { response, text } = await withDeadline(target, timeoutMs, async (signal) => {
         const received = await fetch(target.url + path, { ...init, redirect: 'manual', signal });
-        return { response: received, text: await received.text() };
+        return { response: received, text: await readBounded(received, MAX_RESPONSE_BYTES) };
       });
-      if (response.ok) return parsed(target, text) as T;
-      throw toError(target, response, text);
+      if (!response.ok) throw toError(target, response, text);
+      const shape = responseOf(method, path);
+      if (shape === undefined ? response.status === 204 : hasShape(parsed(text), shape))
+        return parsed(text) as T;
+      throw notFootbridge(target);
     },
     async events(path, lastId) {
       const headers = {
@@ -44,7 +53,12 @@ export function createOperatorClient(target: ServiceTarget, timeoutMs: number): 
       const response = await withDeadline(target, timeoutMs, (signal) =>
         fetch(target.url + path, { headers, redirect: 'manual', signal }),
       );
-      if (!response.ok || response.body === null) throw toError(target, response, await response.text());
+      if (!response.ok || response.body === null)
+        throw toError(
+          target,
+          response,
+          await withDeadline(target, timeoutMs, () => readBounded(response, MAX_RESPONSE_BYTES)),
+        );
       if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
         throw notFootbridge(target);
       return serverSentEvents(response.body);
@@ -64,6 +78,12 @@ async function withDeadline<T>(
     return await work(deadline.signal);
   } catch (error) {
     const service = `the service at ${url} (${urlFrom})`;
+    if (error instanceof BodyTooLargeError)
+      throw new CliError(`${error.message}, so ${url} (${urlFrom}) is probably not a Footbridge service`, {
+        exitCode: EXIT.unreachable,
+        next: WHICH_PORT,
+        cause: error,
+      });
     const timedOut = deadline.signal.aborted;
     throw new CliError(
       timedOut ? `${service} did not respond in time` : `cannot connect to ${service}${reason(error)}`,
@@ -85,20 +105,21 @@ function reason(error: unknown): string {
   return typeof code === 'string' ? `: ${code}` : '';
 }
 
-function parsed(target: ServiceTarget, text: string): object {
+function parsed(text: string): unknown {
   try {
-    const value: unknown = text === '' ? {} : JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
+    return JSON.parse(text);
   } catch {
-    // Not JSON.
+    return undefined;
   }
-  throw notFootbridge(target);
 }
+
+const WHICH_PORT =
+  'the operator listener has the port ADMIN_PORT, 4610 by default; the public listener, 4600, is for the CRM and the Macs';
 
 const notFootbridge = ({ url, urlFrom }: ServiceTarget): CliError =>
   new CliError(`${url} (${urlFrom}) is not the operator listener of a Footbridge service`, {
     exitCode: EXIT.unreachable,
-    next: 'the operator listener has the port ADMIN_PORT, 4610 by default; the public listener, 4600, is for the CRM and the Macs',
+    next: WHICH_PORT,
   });
 
 const EXIT_OF: Readonly<Record<number, number>> = {
@@ -131,12 +152,6 @@ function toError(target: ServiceTarget, response: Response, text: string): CliEr
 }
 
 function errorBody(text: string): { error?: string; code?: string; message?: string } {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body !== 'object' || body === null) return {};
-    const fields = Object.entries(body).filter(([, value]) => typeof value === 'string');
-    return Object.fromEntries(fields);
-  } catch {
-    return {};
-  }
+  const fields = Object.entries(Object(parsed(text))).filter(([, value]) => typeof value === 'string');
+  return Object.fromEntries(fields);
 }

@@ -3,12 +3,16 @@ export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError';
 
   constructor(maxBytes: number) {
-    super(`the response is larger than ${Math.round(maxBytes / 1024)} KB`);
+    super(`the response is larger than ${maxBytes / 1024 / 1024} MB`);
   }
 }
 
 /** Reads a body as text. Throws a BodyTooLargeError as soon as it exceeds `maxBytes`, and then reads no further. */
 export async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  if (Number(response.headers.get('content-length')) > maxBytes) {
+    await response.body?.cancel();
+    throw new BodyTooLargeError(maxBytes);
+  }
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of response.body ?? []) {

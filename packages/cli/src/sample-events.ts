@@ -30,6 +30,7 @@ interface Said {
 /** The other member of a group. */
 const OTHER_MEMBER = '+15550100099';
 const VOICE_SECONDS = 1;
+const WITH_GUID = { guid: 'text' } as const;
 
 export const SAMPLE_EVENTS: readonly SampleEvent[] = [
   {
@@ -41,7 +42,11 @@ export const SAMPLE_EVENTS: readonly SampleEvent[] = [
     name: 'inbound.group',
     about: 'a person writes to a group',
     async trigger(mac, { from, text }) {
-      const { chatId } = await mac.call<{ chatId: number }>('/groups', { recipients: [from, OTHER_MEMBER] });
+      const { chatId } = await mac.call<{ chatId: number }>(
+        '/groups',
+        { recipients: [from, OTHER_MEMBER] },
+        { chatId: 'number' },
+      );
       return await say(mac, from, { text, chatId }, 'a text to a group');
     },
   },
@@ -59,7 +64,7 @@ export const SAMPLE_EVENTS: readonly SampleEvent[] = [
     name: 'inbound.sticker',
     about: 'a person sends a sticker',
     async trigger(mac, { from }) {
-      const { guid } = await mac.call<Said>(person(from, 'sticker'), IMAGE);
+      const { guid } = await mac.call<Said>(person(from, 'sticker'), IMAGE, WITH_GUID);
       return { guid, sentence: `${from} sent a sticker.` };
     },
   },
@@ -108,18 +113,22 @@ export const SAMPLE_EVENTS: readonly SampleEvent[] = [
 const person = (handle: string, verb: string) => `/people/${encodeURIComponent(handle)}/${verb}`;
 
 async function say(mac: SimulatedMac, from: string, message: object, what: string): Promise<Happened> {
-  const { guid } = await mac.call<Said>(person(from, 'say'), message);
+  const { guid } = await mac.call<Said>(person(from, 'say'), message, WITH_GUID);
   return { guid, sentence: `${from} sent ${what}.` };
 }
 
 const targetOf = async (mac: SimulatedMac, { from, text }: EventOptions): Promise<string> =>
-  (await mac.call<Said>(person(from, 'say'), { text })).guid;
+  (await mac.call<Said>(person(from, 'say'), { text }, WITH_GUID)).guid;
 
 async function react(mac: SimulatedMac, options: EventOptions, action: 'add' | 'remove'): Promise<Happened> {
   const { from, type, emoji } = options;
   const targetGuid = options.target ?? (await targetOf(mac, options));
   const kind = emoji === undefined ? { kind: 'classic', type } : { kind: 'emoji', emoji };
-  const { guid } = await mac.call<{ guid: string }>(person(from, 'react'), { targetGuid, action, ...kind });
+  const { guid } = await mac.call<{ guid: string }>(
+    person(from, 'react'),
+    { targetGuid, action, ...kind },
+    WITH_GUID,
+  );
   return {
     guid,
     sentence: `${from} ${action === 'add' ? 'reacted with' : 'removed'} ${emoji ?? type}.`,

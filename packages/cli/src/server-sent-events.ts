@@ -4,6 +4,9 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
+/** Far more than any event of the service. */
+const MAX_EVENT_UNITS = 1024 * 1024;
+
 /** Parses an event stream. Ends without an error if the connection breaks. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   try {
@@ -20,6 +23,7 @@ async function* read(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSent
     rest += decoder.decode(chunk, { stream: true });
     const blocks = rest.split('\n\n');
     rest = blocks.pop() ?? '';
+    if (rest.length > MAX_EVENT_UNITS) throw new Error('the event is too large');
     for (const block of blocks) {
       const fields = new Map<string, string>();
       for (const line of block.split('\n')) {

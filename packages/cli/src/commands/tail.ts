@@ -6,6 +6,7 @@ import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 import type { ServerSentEvent } from '../server-sent-events.ts';
 import { contextOf } from '../command-context.ts';
+import { hasShape } from '../response-shape.ts';
 import { directionOption, duration } from '../option-values.ts';
 import { arrow, clock, lengthOf, describeStep } from './format-message.ts';
 import type { Message, Step } from './format-message.ts';
@@ -109,9 +110,21 @@ async function follow(
       if (event.name === 'gap') output.hint('… some events were missed here');
       if (event.name !== 'message') continue;
       lastId = event.id;
-      print(JSON.parse(event.data) as FeedEvent);
+      print(feedEvent(client, event.data));
     }
   }
+}
+
+function feedEvent({ url }: OperatorClient, data: string): FeedEvent {
+  try {
+    const event: unknown = JSON.parse(data);
+    if (hasShape(event, { id: 'text', at: 'text', step: 'text' })) return event as FeedEvent;
+  } catch {
+    // Not JSON.
+  }
+  throw new CliError(`the events of ${url} are not those of a Footbridge service`, {
+    exitCode: EXIT.unreachable,
+  });
 }
 
 async function reconnect(
