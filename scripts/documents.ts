@@ -6,9 +6,11 @@ import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
 import { configurationPage, envExample } from '@footbridge/service/config/documents';
+import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { operatePage } from './log-events.ts';
 import { verifiedPage, verifiedTable } from './mac-verified.ts';
+import { metricsPage } from './metrics-page.ts';
 import { clausesJson } from './numbered-rules.ts';
 import { securityPage } from './security-page.ts';
 import { noticesPage } from './third-party-notices.ts';
@@ -40,10 +42,12 @@ function errorsPage(): string {
 
 const DOCUMENTS: Record<string, (root: string) => string | Promise<string>> = {
   '.env.example': envExample,
+  'docs/api.md': apiPage,
   'docs/cli.md': cliPage,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/mac-verified.md': verifiedPage,
+  'docs/metrics.md': metricsPage,
   'docs/operate.md': operatePage,
   'docs/security.md': securityPage,
   'packages/agent/src/config/verified-on-mac-table.ts': verifiedTable,

@@ -24,6 +24,15 @@ export interface Metrics {
   readonly lines: (states: readonly ('alive' | 'degraded' | 'dead')[]) => void;
   readonly alert: (receiver: string, result: string) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
+  /** What there is to measure, without the metrics of the process. */
+  readonly descriptions: readonly MetricDescription[];
+}
+
+export interface MetricDescription {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
 }
 
 const BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -36,12 +45,25 @@ export function createMetrics(): Metrics {
     eventLoopMonitoringPrecision: 20,
     eventLoopUtilizationTimeout: 1000,
   });
-  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name: `footbridge_${name}`, help, labelNames, registers });
-  const histogram = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
-    new Histogram({ name: `footbridge_${name}`, help, labelNames, buckets: BUCKETS_SEC, registers });
+  const descriptions: MetricDescription[] = [];
+  function define<Label extends string>(
+    type: MetricDescription['type'],
+    suffix: string,
+    help: string,
+    labels: Label[],
+  ) {
+    const name = `footbridge_${suffix}`;
+    descriptions.push({ name, type, help, labels });
+    return { name, help, labelNames: labels, registers };
+  }
+  const counter = <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
+    new Counter(define('counter', name, help, labels));
+  const gauge = <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
+    new Gauge(define('gauge', name, help, labels));
+  const histogram = <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
+    new Histogram({ ...define('histogram', name, help, labels), buckets: BUCKETS_SEC });
 
-  const macs = new Gauge({ name: 'footbridge_macs_bound', help: 'Macs bound on this node.', registers });
+  const macs = gauge('macs_bound', 'Macs bound on this node.');
   const webhooks = counter('webhook_requests_total', 'Webhook requests by response.', 'status', 'code');
   const webhookSeconds = histogram(
     'webhook_duration_seconds',
@@ -82,26 +104,21 @@ export function createMetrics(): Metrics {
   const statuses = counter('status_put_total', 'Status calls by status and result.', 'status', 'result');
   const calls = histogram('crm_request_seconds', 'Duration of calls to the CRM.', 'operation', 'status');
   const refreshes = counter('oauth_refresh_total', 'Token refreshes by result.', 'result');
-  const issues = new Gauge({
-    name: 'footbridge_issues_open',
-    help: 'Open issues of all nodes by kind.',
-    labelNames: ['kind'],
-    registers,
-  });
+  const issues = gauge('issues_open', 'Open issues of all nodes by kind.', 'kind');
   const alerts = counter(
     'alerts_total',
     'Attempts to send an alert, by receiver and result.',
     'receiver',
     'result',
   );
-  const lines = new Gauge({
-    name: 'footbridge_lines',
-    help: 'Lines of all nodes by whether texts get through: alive, degraded or dead.',
-    labelNames: ['state'],
-    registers,
-  });
+  const lines = gauge(
+    'lines',
+    'Lines of all nodes by whether texts get through: alive, degraded or dead.',
+    'state',
+  );
 
   return {
+    descriptions,
     webhook(status, code, seconds) {
       webhooks.inc({ status, code });
       webhookSeconds.observe(seconds);
