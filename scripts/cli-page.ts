@@ -45,7 +45,7 @@ function section(command: Command): string {
     parts.push(
       `| command | what it does |\n|---|---|\n${leaves.map((leaf) => `| \`${usageOf(leaf)}\` | ${cell(leaf.description())} |`).join('\n')}\n`,
     );
-  else parts.push(`\`\`\`\n${usageOf(command)}\n\`\`\`\n`);
+  else parts.push(`\`${usageOf(command)}\`\n`);
   for (const leaf of leaves)
     if (leaf.options.length > 0)
       parts.push(`${leaf === command ? '' : `\`${leaf.name()}\`:\n\n`}${optionTable(leaf.options)}`);

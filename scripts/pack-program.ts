@@ -63,6 +63,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     packages: ['cli', 'service', 'demo', 'agent'],
     extras: {
       'console/dist': 'packages/console/dist/',
+      'site/dist': 'packages/site/dist/',
       'testkit/fixtures/rsa-for-tests.pem': 'packages/testkit/fixtures/rsa-for-tests.pem',
       'testkit/openapi': 'packages/testkit/openapi/',
     },
@@ -108,6 +109,7 @@ export async function packProgram(name: string, folder: string): Promise<void> {
   await removeUnused(folder, used);
   for (const file of ['LICENSE', 'THIRD-PARTY-NOTICES']) await cp(join(ROOT, file), join(folder, file));
   if (names.includes('console')) run(join(PACKAGES, 'console/src/build-console.ts'));
+  if (names.includes('site')) run(join(ROOT, 'scripts/docs.ts'));
   for (const [place, source] of Object.entries(program.extras))
     await copy(join(ROOT, source), join(folder, place));
   if (names.includes('demo')) await writePage(join(folder, 'demo/dist'));

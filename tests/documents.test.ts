@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { codeEntry } from '@footbridge/protocol/codes';
@@ -9,6 +9,7 @@ import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
 import { createProgram } from '@footbridge/cli/program';
 import { SETTINGS } from '@footbridge/service/config/settings';
 import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
+import { headingAnchors } from '@footbridge/site/heading-anchors';
 import { staleDocuments } from '../scripts/documents.ts';
 import { commandsIn, commandTable, problemWith } from '../scripts/named-commands.ts';
 import type { CommandTable } from '../scripts/named-commands.ts';
@@ -100,12 +101,25 @@ const normalized = (call: string): string =>
     .replace(/\.$/, '');
 
 /** The anchors that GitHub makes for headings. */
-const anchorsIn = (markdown: string): string[] =>
-  [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
+function anchorsIn(markdown: string): string[] {
+  const anchorOf = headingAnchors();
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+}
+
+/** `A2–A5, W16` as single numbers. */
+const numbersIn = (text: string): string[] =>
+  [...text.matchAll(/([A-Z])(\d+)(?:–[A-Z](\d+))?/g)].flatMap(([, chapter = '', from = '', to = from]) =>
+    Array.from({ length: Number(to) - Number(from) + 1 }, (_, index) => `${chapter}${Number(from) + index}`),
+  );
+
+/** The test files that `npm test -- PATH …` runs. */
+const testsOf = (command: string): string[] =>
+  [...command.matchAll(/npm test -- ([^`]+)`/g)].flatMap(([, paths = '']) =>
+    paths.split(' ').flatMap((path) => {
+      const files = path.endsWith('.ts') ? [path] : globSync(`${path}/**/*.test.ts`, { cwd: ROOT });
+      expect(files, path).not.toEqual([]);
+      return files;
+    }),
   );
 
 describe('the documents', () => {
@@ -190,6 +204,25 @@ describe('the documents', () => {
 
   it('docs/crm.md says at its top which setting tapbacks on plain texts need', () => {
     expect(read('docs/crm.md').split('\n## ')[0]).toContain('`FOOTER_ON_PLAIN_TEXT=true`');
+  });
+
+  const promises = [...read('docs/promises.md').matchAll(/^\|([^|]+)\|([^|]*)\| (`npm [^|]+) \|$/gm)].map(
+    ([, promise = '', clauses = '', command = '']) => ({
+      promise: promise.trim(),
+      clauses: clauses.trim(),
+      command,
+    }),
+  );
+
+  it('docs/promises.md has a command for every promise', () => {
+    const rows = [...read('docs/promises.md').matchAll(/^\|/gm)];
+    expect(promises.length).toBe(rows.length - 2);
+  });
+
+  it.each(promises)('docs/promises.md: the command tests $clauses: $promise', ({ clauses, command }) => {
+    const sources = testsOf(command).map(read).join('\n');
+    const untested = numbersIn(clauses).filter((number) => !new RegExp(`\\b${number}\\b`).test(sources));
+    expect(untested).toEqual([]);
   });
 
   it('clauses.json contains every clause of the contract with its title', () => {

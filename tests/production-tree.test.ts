@@ -27,8 +27,9 @@ const RUNTIME: Record<string, readonly string[]> = {
     'ws',
     'zod',
   ],
-  // Its pages are built with development dependencies; at run time it is files.
+  // Their pages are built with development dependencies; at run time they are files.
   console: [],
+  site: [],
   // Run only from a checkout with development dependencies: `npm ci`, not `npm ci --omit=dev`.
   demo: [],
   ui: [],
@@ -46,6 +47,8 @@ const FORBIDDEN = [
   'express',
   'fast-check',
   'knip',
+  'markdown-it',
+  'minisearch',
   'oxfmt',
   'oxlint',
   'playwright-core',

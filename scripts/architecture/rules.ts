@@ -102,7 +102,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   runtime: ['protocol'],
   media: ['protocol', 'runtime'],
-  service: ['protocol', 'runtime', 'media', 'console'],
+  service: ['protocol', 'runtime', 'media', 'console', 'site'],
   agent: ['protocol', 'runtime'],
   kit: ['protocol'],
   'mac-launcher': [],
@@ -110,5 +110,6 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   testkit: ['protocol', 'runtime', 'kit'],
   ui: ['protocol', 'kit'],
   console: ['protocol', 'ui'],
+  site: ['ui'],
   demo: ['protocol', 'kit', 'testkit', 'ui'],
 };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 
 import { readConsole } from '@footbridge/console/console-files';
+import { findSite } from '@footbridge/site/site-files';
 import { systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
@@ -20,6 +21,7 @@ import { webhookRoute } from '../edges/http/webhook-route.ts';
 import { auditRoutes } from '../edges/operator/audit-routes.ts';
 import { crmAppRoutes } from '../edges/operator/crm-app-routes.ts';
 import { diagnosisRoutes } from '../edges/operator/diagnosis-routes.ts';
+import { docsRoutes } from '../edges/operator/docs-routes.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
 import { consoleRoutes } from '../edges/operator/console-routes.ts';
@@ -389,6 +391,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
           },
         }),
         consoleRoutes(readConsole()),
+        docsRoutes(findSite),
         signInRoute({ auth: operatorAuth, limits, audit }),
         (app) => {
           requireOperator({ auth: operatorAuth, limits })(app);

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
+import { PAGE_HEADERS } from './page-headers.ts';
 
 /** A built page of the console, or a file that it needs. */
 export interface ConsoleFile {
@@ -8,13 +9,6 @@ export interface ConsoleFile {
   readonly body: Buffer;
 }
 
-/** No inline code and no requests to other hosts. */
-const HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'DENY',
-};
 const PAGE = 'index.html';
 
 /** `GET /console`: the operator's web pages. They contain no data: it comes from the operator API, after signing in. */
@@ -28,7 +22,7 @@ export function consoleRoutes(files: ReadonlyMap<string, ConsoleFile> | undefine
     // Names of scripts and styles contain a hash of their content.
     const caching = name === PAGE ? 'no-cache' : 'max-age=31536000, immutable';
     return reply
-      .headers({ ...HEADERS, 'Cache-Control': caching })
+      .headers({ ...PAGE_HEADERS, 'Cache-Control': caching })
       .type(file.type)
       .send(file.body);
   }

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+
+import { renderMarkdown } from './render-markdown.ts';
+
+const render = (markdown: string) => renderMarkdown(markdown, (address) => `site/${address}`);
+
+describe('a rendered page', () => {
+  it('has the addresses of the site, and leaves other addresses alone', () => {
+    const { html } = render('[a](b.md#c) ![d](e.png) [f](https://example.com) [g](#h)');
+    for (const address of ['site/b.md#c', 'site/e.png', 'https://example.com', '#h'])
+      expect(html).toContain(`="${address}"`);
+  });
+
+  it('has the anchors of GitHub, numbered where a heading is repeated', () => {
+    const { headings } = render('# A title\n\n## `POST /x`, again\n\n## Same\n\n## Same\n');
+    expect(headings).toEqual([
+      { level: 1, text: 'A title', anchor: 'a-title' },
+      { level: 2, text: 'POST /x, again', anchor: 'post-x-again' },
+      { level: 2, text: 'Same', anchor: 'same' },
+      { level: 2, text: 'Same', anchor: 'same-1' },
+    ]);
+  });
+
+  it('shows no comments, and code as text', () => {
+    const { html } = render('<!-- not run: diagram -->\n```\n<script>\n```\n');
+    expect(html).toBe('<pre tabindex="0"><code>&lt;script&gt;\n</code></pre>\n');
+  });
+
+  it('has an anchor for every row that begins with a name, and is searched by it', () => {
+    const { html, sections } = render(
+      '# One\n\n| code | |\n|---|--:|\n| `NO_TOKEN` | wait |\n| other | x |\n',
+    );
+    expect(html).toContain('<tr id="no_token">');
+    expect(html).toContain('<td class="right">wait</td>');
+    expect(sections.slice(1)).toEqual([{ heading: 'NO_TOKEN', anchor: 'no_token', text: 'wait' }]);
+  });
+
+  it('is searched by section, with the text of tables and code', () => {
+    const { sections } = render(
+      '# One\n\nA *word*\nand `code`.\n\n| a |\n|---|\n| cell |\n\n## Two\n\n```\nrun\n```\n',
+    );
+    expect(sections).toEqual([
+      { heading: 'One', anchor: 'one', text: 'A word and code. a cell' },
+      { heading: 'Two', anchor: 'two', text: 'run ' },
+    ]);
+  });
+});

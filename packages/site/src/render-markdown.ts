@@ -1,0 +1,105 @@
+import MarkdownIt from 'markdown-it';
+import type { Token } from 'markdown-it';
+
+import { headingAnchors } from './heading-anchors.ts';
+
+export interface Heading {
+  readonly level: number;
+  readonly text: string;
+  readonly anchor: string;
+}
+
+/** A heading and the plain text below it, for the search. */
+export interface Section {
+  readonly heading: string;
+  readonly anchor: string;
+  readonly text: string;
+}
+
+export interface Rendered {
+  readonly html: string;
+  readonly headings: readonly Heading[];
+  readonly sections: readonly Section[];
+}
+
+const COMMENT = /<!--[\s\S]*?-->\n?/g;
+/** An error code, a setting, a metric, a log event or a command. */
+const NAME = /^[A-Za-z][\w.-]{3,}$/;
+const ADDRESS = /\b(href|src|srcset)="(?!https?:|#)([^"]*)"/g;
+
+/** Comments are for the reader of the source. */
+export const withoutComments = (markdown: string): string => markdown.replaceAll(COMMENT, '');
+
+/** Renders a page. `resolve` maps the relative address of a link or an image to its address in the site. */
+export function renderMarkdown(markdown: string, resolve: (address: string) => string): Rendered {
+  const parser = new MarkdownIt({ html: true });
+  const { rules } = parser.renderer;
+  // A wide table scrolls, and what scrolls must be reachable with the keyboard.
+  rules['table_open'] = () => '<div class="table" tabindex="0"><table>\n';
+  rules['table_close'] = () => '</table></div>\n';
+  rules['fence'] = (tokens, index) =>
+    `<pre tabindex="0"><code>${parser.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;
+
+  const tokens = parser.parse(withoutComments(markdown), {});
+  const anchorOf = headingAnchors();
+  const headings = anchorHeadings(tokens, anchorOf);
+  const entries = anchorEntries(tokens, anchorOf);
+  alignByClass(tokens);
+  const html = parser.renderer
+    .render(tokens, parser.options, {})
+    .replaceAll(ADDRESS, (_all, name: string, address: string) => `${name}="${resolve(address)}"`);
+  return { html, headings, sections: [...sectionsOf(tokens, headings), ...entries] };
+}
+
+/** Gives every heading its anchor as id. */
+function anchorHeadings(tokens: readonly Token[], anchorOf: (heading: string) => string): Heading[] {
+  return tokens.flatMap((token, index) => {
+    const inline = tokens[index + 1];
+    if (token.type !== 'heading_open' || inline === undefined) return [];
+    const text = plainText(inline);
+    const anchor = anchorOf(inline.content);
+    token.attrSet('id', anchor);
+    return [{ level: Number(token.tag.slice(1)), text, anchor }];
+  });
+}
+
+/** Gives every row of a table that begins with a name in code an anchor, so that a setting or an error code is found by itself. */
+function anchorEntries(tokens: readonly Token[], anchorOf: (heading: string) => string): Section[] {
+  return tokens.flatMap((token, index) => {
+    const [name, ...others] = tokens[index + 2]?.children ?? [];
+    if (token.type !== 'tr_open' || name?.type !== 'code_inline' || others.length > 0) return [];
+    if (!NAME.test(name.content)) return [];
+    const anchor = anchorOf(name.content);
+    token.attrSet('id', anchor);
+    const end = tokens.findIndex(({ type }, at) => at > index && type === 'tr_close');
+    const cells = tokens.slice(index + 3, end).filter(({ type }) => type === 'inline');
+    return [{ heading: name.content, anchor, text: cells.map(plainText).join(' ').trim() }];
+  });
+}
+
+/** The content security policy of the site allows no inline styles. */
+function alignByClass(tokens: readonly Token[]): void {
+  for (const token of tokens)
+    token.attrs = (token.attrs ?? []).map(([name, value]) =>
+      name === 'style' ? ['class', String(value).replace('text-align:', '')] : [name, value],
+    );
+}
+
+function sectionsOf(tokens: readonly Token[], headings: readonly Heading[]): Section[] {
+  const texts: string[][] = [];
+  for (const token of tokens) {
+    if (token.type === 'heading_open') texts.push([]);
+    const text = token.type === 'inline' ? plainText(token) : token.type === 'fence' ? token.content : '';
+    if (text !== '') texts.at(-1)?.push(text);
+  }
+  return headings.map(({ text, anchor }, index) => ({
+    heading: text,
+    anchor,
+    text: (texts[index] ?? []).slice(1).join(' ').replaceAll(/\s+/g, ' '),
+  }));
+}
+
+const plainText = ({ children }: Token): string =>
+  (children ?? [])
+    .map(({ type, content }) => (type === 'softbreak' ? ' ' : type === 'html_inline' ? '' : content))
+    .join('');
