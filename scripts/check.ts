@@ -1,9 +1,10 @@
-// All checks that need no running service: types, lint, format, dead code, architecture, generated documents, words, licenses.
+// All checks that need no running service: types, lint, format, dead code, architecture, generated documents, their code blocks, words, licenses.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 
 import { violations } from './architecture/violations.ts';
+import { codeBlockReport } from './code-blocks.ts';
 import { staleDocuments, writeDocuments } from './documents.ts';
 import { wordsToAvoidIn } from './plain-english.ts';
 import { licenseFaults, readRuntimePackages } from './third-party-notices.ts';
@@ -14,6 +15,8 @@ interface Verdict {
   readonly passed: boolean;
   /** Shown when the check failed. */
   readonly output: string;
+  /** Shown in any case. */
+  readonly summary?: string;
 }
 
 function tool(name: string, args: string[]): Promise<Verdict> {
@@ -30,11 +33,14 @@ function listed(faults: readonly string[]): Verdict {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+/** Folders with code for browsers, which has types of its own. */
+const BROWSER_CODE = ['demo', 'console', 'site'].map((name) => `packages/${name}/src/page`);
+
 async function types(): Promise<Verdict> {
-  const all = await tool('tsc', ['--noEmit', '-p', '.']);
-  if (!all.passed) return all;
-  const demo = await tool('tsc', ['--noEmit', '-p', 'packages/demo/src/page']);
-  return demo.passed ? tool('tsc', ['--noEmit', '-p', 'packages/console/src/page']) : demo;
+  let verdict = await tool('tsc', ['--noEmit', '-p', '.']);
+  for (const folder of BROWSER_CODE)
+    if (verdict.passed) verdict = await tool('tsc', ['--noEmit', '-p', folder]);
+  return verdict;
 }
 
 const CHECKS: Record<string, () => Verdict | Promise<Verdict>> = {
@@ -44,6 +50,10 @@ const CHECKS: Record<string, () => Verdict | Promise<Verdict>> = {
   'dead code': () => tool('knip', ['--no-progress']),
   architecture: () => listed(violations(ROOT)),
   documents: async () => listed(await staleDocuments(ROOT)),
+  'code blocks': () => {
+    const { summary, faults } = codeBlockReport(ROOT);
+    return { ...listed(faults), summary };
+  },
   words: () => listed(wordsToAvoidIn(ROOT)),
   licenses: () => listed(licenseFaults(readRuntimePackages(ROOT))),
 };
@@ -53,10 +63,12 @@ export async function check(): Promise<boolean> {
   const started = performance.now();
   const verdicts = await Promise.all(
     Object.entries(CHECKS).map(async ([name, run]) => {
-      const { passed, output } = await run();
+      const { passed, output, summary = '' } = await run();
       if (!passed) console.error(output.trimEnd());
       const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
-      console.log(`${passed ? styleText('green', '✔') : styleText('red', '✖')} ${name.padEnd(13)} ${took}`);
+      console.log(
+        `${passed ? styleText('green', '✔') : styleText('red', '✖')} ${name.padEnd(13)} ${took} ${summary}`.trimEnd(),
+      );
       return passed;
     }),
   );
