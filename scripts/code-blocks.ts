@@ -104,7 +104,7 @@ function strayMarks(page: string, markdown: string): string[] {
     .replaceAll(BLOCK, (block) => '\n'.repeat(block.split('\n').length - 1))
     .split('\n')
     .flatMap((line, index) =>
-      /<!-- (?:run by|not run)|^\s*(?:```|~~~)/.test(line)
+      /^\s*(?:<!-- (?:run by|not run)|```|~~~)/.test(line)
         ? [`${page}:${index + 1}: no code block of the first column follows directly: ${line.trim()}`]
         : [],
     );

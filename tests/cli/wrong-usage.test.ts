@@ -59,7 +59,8 @@ beforeAll(async () => {
     else if (fault === 'list') response.end('[]');
     else if (fault === 'nulls') response.end(NULLS);
     else if (fault === 'nothing') response.end();
-    else if (fault === 'huge') response.writeHead(200, { 'Content-Length': String(2 ** 30) }).write('{"keys":[');
+    else if (fault === 'huge')
+      response.writeHead(200, { 'Content-Length': String(2 ** 30) }).write('{"keys":[');
     else if (fault === 'hugeError') response.writeHead(500, { 'Content-Length': String(2 ** 30) }).write('{');
     else if (fault === 'redirect') response.writeHead(302, { Location: `/html${rest}` }).end();
     else if (fault === 'missing') response.writeHead(404).end('<h1>404</h1>');
