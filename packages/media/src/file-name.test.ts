@@ -27,6 +27,15 @@ describe('safeFileName', () => {
     expect(safeFileName(claimed, type)).toBe(expected);
   });
 
+  it.each([
+    ['dots in the middle', `a${'.'.repeat(1_000_000)}b`],
+    ['spaces in the middle', `a${' .'.repeat(500_000)}b`],
+    ['a separator at the end', `${'a'.repeat(1_000_000)}/`],
+  ])('T54 names a file in linear time: %s', (_what, claimed) => {
+    // Quadratic time would exceed the timeout of the test many times.
+    expect(safeFileName(claimed, 'image/png').length).toBeLessThan(100);
+  });
+
   it('I8 turns any name into one short, visible path segment with a matching extension', () => {
     const types = fc.constantFrom(...Object.keys(MEDIA_TYPES));
     fc.assert(

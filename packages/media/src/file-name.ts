@@ -11,7 +11,7 @@ const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
  */
 export function safeFileName(claimed: string, type: string): string {
   const { extensions } = mediaType(type);
-  const base = cleaned(claimed.slice(claimed.search(/[^/\\]*$/)));
+  const base = cleaned(claimed.slice(1 + Math.max(claimed.lastIndexOf('/'), claimed.lastIndexOf('\\'))));
   const dot = base.lastIndexOf('.');
   const extension = dot > 0 ? base.slice(dot + 1).toLowerCase() : '';
   if (extensions.includes(extension)) return `${stem(base.slice(0, dot))}.${extension}`;
@@ -20,23 +20,28 @@ export function safeFileName(claimed: string, type: string): string {
 }
 
 function cleaned(name: string): string {
-  return (
+  return trimmed(
     name
       .toWellFormed()
       .normalize('NFC')
       // Control, bidirectional and zero-width characters can disguise a name.
       .replace(/[\p{C}\p{Zl}\p{Zp}\uFFFC\uFFFD]/gu, '')
       .replace(/[<>:"|?*%;]/g, '_')
-      .replace(/\s+/g, ' ')
-      .replace(/^[\s.]+|[\s.]+$/g, '')
+      .replace(/\s+/g, ' '),
   );
 }
 
+/** Removes spaces and dots around a name. A pattern such as `[ .]+$` would take quadratic time: a Mac chooses the name (T54). */
+function trimmed(name: string): string {
+  const isKept = (character: string | undefined) => character !== ' ' && character !== '.';
+  let [start, end] = [0, name.length];
+  while (start < end && !isKept(name[start])) start++;
+  while (start < end && !isKept(name[end - 1])) end--;
+  return name.slice(start, end);
+}
+
 function stem(name: string): string {
-  const short = Array.from(name)
-    .slice(0, MAX_STEM_LENGTH)
-    .join('')
-    .replace(/[\s.]+$/, '');
+  const short = trimmed(Array.from(name).slice(0, MAX_STEM_LENGTH).join(''));
   if (short === '') return 'file';
   return DEVICE_NAME.test(short) ? `_${short}` : short;
 }
