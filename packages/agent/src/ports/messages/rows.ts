@@ -5,6 +5,7 @@ import type { MessagesFolders } from './attachment-files.ts';
 import { cleanHandle, serviceName, textOf } from './chats.ts';
 import type { Chats } from './chats.ts';
 import { Columns } from './columns.ts';
+import { linkIn } from './link-in.ts';
 import { decodeBody, withoutPlaceholders } from './message-body.ts';
 import type { MessageBody } from './message-body.ts';
 import { LINK_PREVIEW } from './messages.ts';
@@ -339,11 +340,6 @@ function readContent(row: Row, joined: readonly JoinedAttachment[]): Content {
     attachments: kept.toSorted((one, other) => guids.indexOf(one.guid) - guids.indexOf(other.guid)),
     expectsAttachments,
   };
-}
-
-/** Returns the first link of a text, without its protocol and a trailing slash, or undefined if it has none. */
-function linkIn(text: string): string | undefined {
-  return /(?:https?:\/\/|www\.)(\S+)/i.exec(text)?.[1]?.replace(/\/+$/, '').toLowerCase();
 }
 
 function dateOf(value: SQLOutputValue | undefined): number | undefined {

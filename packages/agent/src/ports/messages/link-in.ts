@@ -1,0 +1,13 @@
+const SLASH = '/';
+
+/**
+ * Returns the first link of a text, without its protocol and trailing slashes, or undefined if it has none. Takes time in proportion to the text,
+ * unlike a pattern such as `/+$`: a customer chooses the text.
+ */
+export function linkIn(text: string): string | undefined {
+  const link = /(?:https?:\/\/|www\.)(\S+)/i.exec(text)?.[1];
+  if (link === undefined) return undefined;
+  let end = link.length;
+  while (end > 0 && link[end - 1] === SLASH) end--;
+  return link.slice(0, end).toLowerCase();
+}
