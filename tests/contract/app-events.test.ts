@@ -49,6 +49,13 @@ describe('E1 the endpoint for app events', () => {
     }
   });
 
+  it('E1 T54 gives 400 for an event with thousands of lists, which would take long to parse', async () => {
+    const bridge = await start();
+    const lists = Array.from({ length: 2000 }, () => []);
+    const sent = await bridge.crm.sendAppEvent({ type: 'SomethingNew', locationId: LOCATION, lists });
+    expect(sent.status).toBe(400);
+  });
+
   it('E1 gives 401 without a valid signature, with the bytes of the webhook, and changes nothing', async () => {
     const bridge = await start({ oauth: 'ready' });
     const event = { type: 'UNINSTALL', locationId: LOCATION };

@@ -67,6 +67,20 @@ it('T30 a Mac that sends large frames of unknown types is disconnected after a f
   expect(await honestTraffic(bridge)).toMatchObject(ALL_SENT);
 });
 
+it.each([
+  ['lists', '['.repeat(5000)],
+  ['names', '"name":1,'.repeat(5000)],
+])('T54 a frame with thousands of %s is counted and not parsed', async (_what, content) => {
+  const bridge = await start();
+  const mac = await bridge.mac();
+  // Not JSON: a parser would reject it.
+  const frame = `{"type":"news","content":{${content}`;
+  mac.sendRaw(frame);
+  await mac.roundTrip();
+  for (let bytes = 0; bytes <= 1_048_576; bytes += frame.length) mac.sendRaw(frame);
+  expect(await mac.closed).toMatchObject({ code: 4000, reason: expect.stringContaining('unknown types') });
+});
+
 describe('a license', () => {
   it('T53 M8 takes ten locations more than it has seats, and others only from the operator', async () => {
     const bridge = await start();

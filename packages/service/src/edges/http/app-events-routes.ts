@@ -1,4 +1,5 @@
 import { asLocationId } from '@footbridge/protocol/ids';
+import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
 import { isObject } from '@footbridge/protocol/schema';
 import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -28,6 +29,8 @@ export interface AppEventsRoutesDeps {
 }
 
 const MAX_BODY = 65_536;
+/** Far more than any event has. A parser would take milliseconds for a body of brackets, before its signature is checked. */
+const JSON_LIMITS = { brackets: 1024, names: 1024 } as const;
 const MAX_TYPE = 100;
 const MAX_ID = 256;
 /** A timestamp further ahead than clock skew explains is wrong, and would make later events look old. */
@@ -74,6 +77,7 @@ export function appEventsRoutes(deps: AppEventsRoutesDeps) {
 }
 
 function fieldsOf(rawBody: Buffer): Record<string, unknown> | undefined {
+  if (exceedsJsonLimits(rawBody, JSON_LIMITS)) return undefined;
   try {
     const parsed: unknown = JSON.parse(rawBody.toString('utf8'));
     return isObject(parsed) ? parsed : undefined;

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 
+import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
+
 import { isPlainJson } from '../../flows/outbound/webhook-request.ts';
 
 const MAX_BODY = 1_048_576;
@@ -58,7 +60,7 @@ export function parseBody(raw: Buffer, contentType: string): { json: unknown } |
   if (!isPlainJson(contentType)) return NOTHING;
   if (contentType.includes('charset') && !UTF8.test(contentType)) return 415;
   if (raw.length === 0) return NOTHING;
-  if (!isUtf8(raw) || holdsTooMany(raw)) return 400;
+  if (!isUtf8(raw) || exceedsJsonLimits(raw, LIMITS)) return 400;
   const text = raw.toString('utf8');
   try {
     const json: unknown = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text);
@@ -68,32 +70,8 @@ export function parseBody(raw: Buffer, contentType: string): { json: unknown } |
   }
 }
 
-const MAX_BRACKETS = 32_768;
-const MAX_NAMES = 12_000;
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_LIST = 0x5b;
-const OPEN_OBJECT = 0x7b;
-
-/**
- * A megabyte of brackets or names keeps the parser busy for a tenth of a second, before any signature is checked. No real message
- * has that many, so such a body counts as malformed. A small body cannot contain them.
- */
-function holdsTooMany(raw: Buffer): boolean {
-  if (raw.length <= MAX_BRACKETS) return false;
-  let opened = 0;
-  let names = 0;
-  let inText = false;
-  for (let at = 0; at < raw.length; at++) {
-    const byte = raw[at];
-    if (byte === QUOTE) inText = !inText;
-    else if (inText) at += byte === BACKSLASH ? 1 : 0;
-    else if (byte === COLON) names++;
-    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) opened++;
-  }
-  return opened > MAX_BRACKETS || names > MAX_NAMES;
-}
+/** Without a limit, a megabyte of brackets or names would keep the parser busy for a tenth of a second, before any signature is checked. */
+const LIMITS = { brackets: 32_768, names: 12_000 } as const;
 
 const NOTHING = { json: undefined };
 const BYTE_ORDER_MARK = 0xfeff;

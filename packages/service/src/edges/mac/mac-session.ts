@@ -16,6 +16,7 @@ import type {
 } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -111,6 +112,9 @@ const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 /** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
 const MAX_UNCOUNTED = { frames: 1000, bytes: 1_048_576 } as const;
+/** Far more than any frame has. */
+const JSON_LIMITS = { brackets: 4096, names: 4096 } as const;
+const OPEN_OBJECT = 0x7b;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
 const REGISTER_FIRST = 'the first frame must be register';
@@ -215,6 +219,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (this.#state === 'ended') return;
     this.signsOfLife++;
     if (!isText) return this.#violated('frames must be text');
+    // Not parsed, since that would take long (T54): no frame type of ours has that many.
+    if (data[0] === OPEN_OBJECT && exceedsJsonLimits(data, JSON_LIMITS))
+      return this.#ignore('unknown_type', data.length);
     const text = data.toString();
     // Every message is confirmed, so this one form of the frame is read without the cost of the parser.
     if (text.startsWith(RECEIVED) && this.#confirm(text.slice(RECEIVED.length, -2)))

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+
+import { exceedsJsonLimits } from './json-size.ts';
+
+const exceeds = (text: string) => exceedsJsonLimits(Buffer.from(text), { brackets: 3, names: 2 });
+
+describe('exceedsJsonLimits', () => {
+  it.each([
+    ['[[[]]]', false],
+    ['[[[[]]]]', true],
+    ['[{},{},{}]', true],
+    ['{"a":1,"b":2}', false],
+    ['{"a":1,"b":2,"c":3}', true],
+    ['["[[[[ {{{{ ::::"]', false],
+    ['["\\"[[[[",1]', false],
+    ['["\\\\",[[[[]]]]]', true],
+    ['', false],
+  ])('T54 %s: %s', (text, expected) => {
+    expect(exceeds(text)).toBe(expected);
+  });
+});
