@@ -16,6 +16,7 @@ export const FOUNDATION: readonly string[] = [
   'metrics',
   'recent-cache',
   'batcher',
+  'one-per-tick',
   'sodium',
 ];
 
@@ -29,6 +30,7 @@ const SERVICE: readonly Part[] = [
   { name: 'metrics', files: /^metrics\.ts$/, mayImport: [] },
   { name: 'recent-cache', files: /^recent-cache\.ts$/, mayImport: [] },
   { name: 'batcher', files: /^batcher\.ts$/, mayImport: [] },
+  { name: 'one-per-tick', files: /^one-per-tick\.ts$/, mayImport: [] },
   { name: 'sodium', files: /^sodium(-native\.d)?\.ts$/, mayImport: [] },
   { name: 'operator-token', files: /^operator-token\.ts$/, mayImport: ['errors'] },
   { name: 'sql', files: /^sql\//, mayImport: ['errors'] },

@@ -105,6 +105,12 @@ export const FLOODS: Readonly<Record<string, Attack>> = {
     repeat(cleanup, 100, () => post(stage, '/crm/webhook', body));
   },
 
+  'bodies in chunks of one byte': async (stage, cleanup) => {
+    const head = `POST /crm/webhook HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`;
+    const chunks = '1\r\nx\r\n'.repeat(100_000);
+    repeat(cleanup, 10, () => hold(stage, cleanup, head + chunks));
+  },
+
   'pipelined requests': async (stage, cleanup) => {
     const many = `POST /crm/webhook HTTP/1.1\r\n${HOST}Content-Length: 2\r\n\r\n{}`.repeat(500);
     repeat(cleanup, 50, () => hold(stage, cleanup, many));

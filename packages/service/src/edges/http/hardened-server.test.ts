@@ -109,6 +109,47 @@ describe('floods', () => {
     for (const release of open) release();
   });
 
+  it('T28 disconnects a client that sends its body in tiny chunks, and reads a body in larger ones', async () => {
+    const sizes: number[] = [];
+    const port = await start((request, response) => {
+      let size = 0;
+      request.on('data', (part: Buffer) => (size += part.length));
+      request.on('end', () => {
+        sizes.push(size);
+        response.end('complete');
+      });
+    });
+    const chunked = (size: number, count: number) => {
+      const chunk = `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+      return `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(count)}0\r\n\r\n`;
+    };
+    expect(await raw(port, chunked(1, 300))).toBe('');
+    expect(await raw(port, chunked(1, 200))).toContain('complete');
+    expect(await raw(port, chunked(300, 1000))).toContain('complete');
+    expect(sizes).toEqual([200, 300_000]);
+  });
+
+  it('T27 handles pipelined requests one per turn of the event loop, and others in between', async () => {
+    const turns: number[] = [];
+    let turn = 0;
+    const count = () => {
+      turn++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const port = await start((_request, response) => {
+      turns.push(turn);
+      response.end();
+    });
+    await raw(
+      port,
+      `${'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(19)}GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    clearImmediate(counting);
+    expect(turns).toHaveLength(20);
+    expect(new Set(turns).size).toBe(20);
+  });
+
   it('T28 connections without a request make room for new ones, first those that never had one', async () => {
     const port = await start(echo, {}, new Connections(3));
     const closed: string[] = [];

@@ -8,6 +8,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { HTTP_CONNECTIONS } from '../../budgets.ts';
 import type { Budget } from '../../budgets.ts';
+import { OnePerTick } from '../../one-per-tick.ts';
+import { boundBodyParts } from './body-parts.ts';
 import { Connections } from './connections.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
@@ -59,6 +61,7 @@ export function createHardenedServer(
   const { perSocket, headersMs, sweepMs, addressOf, clock } = hardening;
   const listed = hardening.budgets.map(([prefix, budget]) => ({ prefix, budget: new RequestBudget(budget) }));
   const other = new RequestBudget(hardening.otherBudget);
+  const pipelined = new OnePerTick();
   const budgetOf = ({ url = '' }: IncomingMessage) =>
     listed.find(({ prefix }) => url.startsWith(prefix))?.budget ?? other;
 
@@ -75,6 +78,7 @@ export function createHardenedServer(
     (request, response) => {
       const { socket } = request;
       if (isAmbiguous(request)) return reject(response, { status: 400, label: 'Bad request' });
+      boundBodyParts(request);
       const budget = budgetOf(request);
       const onSocket = connections.begin(socket, response);
       if (onSocket === 0) return;
@@ -86,8 +90,12 @@ export function createHardenedServer(
         if (!isRejected) budget.end(arrival);
         connections.end(socket);
       });
-      if (isRejected) reject(response, arrival === 'total' ? BUSY : CROWDED);
-      else handler(request, response);
+      if (isRejected) return reject(response, arrival === 'total' ? BUSY : CROWDED);
+      if (onSocket === 1) return handler(request, response);
+      // Node parses all pipelined requests of a packet at once; handling them at once would delay other clients (T27).
+      void pipelined.turn().then(() => {
+        if (!socket.destroyed) handler(request, response);
+      });
     },
   );
   connections.watch(server);

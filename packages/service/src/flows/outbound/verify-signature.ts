@@ -3,7 +3,7 @@ import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 
 import type { KeyRing, TrustedKey } from '../../ports/keys/keys.ts';
 import type { Limit, Verdict } from '../../ports/limits/limits.ts';
-import { OnePerTick } from './one-per-tick.ts';
+import { OnePerTick } from '../../one-per-tick.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
 export interface SignatureDeps {

@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+
+/** A body may have this many parts of any size. With more, they must have `MIN_AVERAGE_BYTES` on average. */
+const MAX_SMALL_PARTS = 256;
+const MIN_AVERAGE_BYTES = 256;
+/** A smaller body cannot have enough parts to matter. */
+const MIN_CHECKED_LENGTH = 65_536;
+
+/**
+ * Disconnects a client that sends its body in tiny parts (T28). Each part costs an event and an object, whatever its size: a megabyte in chunks
+ * of one byte takes seconds and more than a hundred megabytes, before anything about the client is known.
+ */
+export function boundBodyParts(request: IncomingMessage): void {
+  const { headers } = request;
+  const isChecked =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length']) >= MIN_CHECKED_LENGTH;
+  if (!isChecked) return;
+  let [parts, bytes, isCut] = [0, 0, false];
+  const push = request.push.bind(request);
+  // Node's parser calls it for each part, before any reader of the request sees the part.
+  request.push = (part: unknown, encoding?: BufferEncoding) => {
+    if (Buffer.isBuffer(part)) {
+      parts++;
+      bytes += part.length;
+    }
+    if (parts > MAX_SMALL_PARTS && bytes < parts * MIN_AVERAGE_BYTES && !isCut) {
+      isCut = true;
+      request.socket.destroy();
+    }
+    // The end of a body that was cut is not passed on either: the rest would look like a complete body.
+    return isCut ? false : push(part, encoding);
+  };
+}
