@@ -1,5 +1,6 @@
 import { decodeBase64 } from '@footbridge/protocol/base64';
 import { algorithmOf, importPublicKey, type ImportedKey, type Scheme } from './keys.ts';
+import { headerValues, sameName, type RequestHeaders } from './request-headers.ts';
 import { SIGNATURE_HEADERS } from './sign-webhook.ts';
 
 /** A public key whose signatures are accepted. */
@@ -16,9 +17,6 @@ export type VerifyResult<Key> =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly reason: string };
 
-/** Headers in the form that Node, `fetch` or a web framework provides. */
-export type RequestHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-
 /**
  * Verifies a webhook signature as the bridge does: over the raw bytes, in strict base64, with the header and scheme of
  * each key. The legacy header is used only if the current one is absent (S3, S4).
@@ -30,10 +28,10 @@ export async function verifyWebhook<Key extends TrustedKey>(
 ): Promise<VerifyResult<Key>> {
   const body = typeof raw === 'string' ? new TextEncoder().encode(raw) : new Uint8Array(raw);
   const names = [SIGNATURE_HEADERS.Ed25519, ...trusted.map(headerOf), SIGNATURE_HEADERS['RSA-SHA256']];
-  const name = names.toSorted(legacyLast).find((candidate) => valuesOf(headers, candidate).length > 0);
+  const name = names.toSorted(legacyLast).find((candidate) => headerValues(headers, candidate).length > 0);
   if (name === undefined) return { ok: false, reason: 'the request has no signature header' };
 
-  const [value = '', ...others] = valuesOf(headers, name);
+  const [value = '', ...others] = headerValues(headers, name);
   const signature = others.length === 0 ? decodeBase64(value) : undefined;
   if (!signature) return { ok: false, reason: 'the signature header is not a single value in strict base64' };
 
@@ -59,21 +57,7 @@ function headerOf(key: TrustedKey): string {
   return key.header ?? SIGNATURE_HEADERS[key.scheme];
 }
 
-function sameName(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
-}
-
 function legacyLast(a: string, b: string): number {
   const legacy = SIGNATURE_HEADERS['RSA-SHA256'];
   return Number(sameName(a, legacy)) - Number(sameName(b, legacy));
-}
-
-/** Returns all values of a header, including empty ones. */
-function valuesOf(headers: RequestHeaders, name: string): readonly string[] {
-  if (isHeaders(headers)) return [headers.get(name)].filter((value) => value !== null);
-  return Object.entries(headers).flatMap(([key, value]) => (sameName(key, name) ? (value ?? []) : []));
-}
-
-function isHeaders(headers: RequestHeaders): headers is Headers {
-  return typeof headers['get'] === 'function';
 }
