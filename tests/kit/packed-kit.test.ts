@@ -98,6 +98,7 @@ describe('the packed kit', () => {
       'cjs',
       'esm',
       'package.json',
+      'templates',
       'vectors',
     ]);
     const manifest = JSON.parse(readFileSync(join(kit, 'package.json'), 'utf8'));
