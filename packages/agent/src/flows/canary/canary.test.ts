@@ -17,6 +17,8 @@ function start(saved?: string, clock = new FakeClock()) {
     /** Whether the sent text also arrives as a received one. */
     returns: false,
     send: (): SendResult | Promise<SendResult> => ({ result: 'sent', guid: `guid-${sent.length}` }),
+    /** When no other send runs. */
+    turn: Promise.resolve(),
     isConnected: true,
     isReadable: true,
     handles: ['me@example.com', OWN],
@@ -39,6 +41,7 @@ function start(saved?: string, clock = new FakeClock()) {
       sendState: (guid) => readable({ guid, finished: true, sent: true, delivered: line.receipts, error: 0 }),
     },
     async send(handle, text, begin) {
+      await line.turn;
       begin();
       sent.push({ at: clock.now(), handle, text });
       return await line.send();
@@ -165,6 +168,17 @@ describe('canaries', () => {
     expect(failing.failedSince).toBeDefined();
     stop();
     expect(start(line.note, clock).canary.state()).toEqual(failing);
+  });
+
+  it('are not sent any more when the agent stops while they wait for another send', async () => {
+    const { line, sent, clock, stop } = start(undefined, noon());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    line.turn = promise;
+    await clock.advance(2 * MINUTE);
+    stop();
+    resolve();
+    await clock.advance(2 * MINUTE);
+    expect(sent).toEqual([]);
   });
 
   it('survive a note that cannot be read and a clock that was set back', async () => {

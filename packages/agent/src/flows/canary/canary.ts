@@ -131,6 +131,8 @@ export class Canary {
     this.#isSending = true;
     try {
       const result = await send(handle, text, () => {
+        // It may have waited for another send.
+        signal.throwIfAborted();
         sinceRow = whileReadable(() => store.newestRowid());
         this.#unconfirmedSince ??= clock.monotonic();
         this.#save({ lastAt: clock.now(), lastText: text });
@@ -146,6 +148,7 @@ export class Canary {
       this.#unconfirmed++;
       this.#save({ code: result.result === 'sent' ? 'NO_RECEIPT' : result.code });
     } catch (error) {
+      if (signal.aborted) return;
       this.#unconfirmed++;
       log.warn({ event: 'canary.error', err: error }, 'canary not sent, will retry');
     } finally {
