@@ -259,12 +259,15 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         });
   if (reachWriter !== undefined) life.add('reach of contacts', () => reachWriter.close());
 
-  const deliver: Deliver = async (lease, frame) => {
-    const ack = await inbound.deliver(lease, frame);
-    if (ack !== 'retry' && ack.outcome === 'delivered' && !frame.chat.isGroup)
-      reachWriter?.messaged(lease.locationId, frame.sender);
-    return ack;
-  };
+  const deliver: Deliver =
+    reachWriter === undefined
+      ? (lease, frame) => inbound.deliver(lease, frame)
+      : async (lease, frame) => {
+          const ack = await inbound.deliver(lease, frame);
+          if (ack !== 'retry' && ack.outcome === 'delivered' && !frame.chat.isGroup)
+            reachWriter.messaged(lease.locationId, frame.sender);
+          return ack;
+        };
   return {
     inbound: {
       deliver: config.crm.optOutWords
