@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { HTTP_STATUSES } from '../http-statuses.ts';
 import type { Output } from '../output.ts';
 
 const EXAMPLES = `
@@ -37,10 +38,10 @@ export function explainCommand(program: Command): void {
   program
     .command('explain [code]')
     .addHelpText('after', EXAMPLES)
-    .action(async (code: string | undefined, _options: object, command: Command) => {
+    .action((code: string | undefined, _options: object, command: Command) => {
       const { output } = contextOf(command);
       if (code === undefined) listAll(output);
-      else if (/^\d+$/.test(code)) await explainNumber(output, Number(code));
+      else if (/^\d+$/.test(code)) explainNumber(output, Number(code));
       else for (const entry of findEntries(code)) output.result(`${describeCode(entry)}\n`, { ...entry });
     });
 }
@@ -64,14 +65,12 @@ function listAll(output: Output): void {
 }
 
 /** HTTP statuses have three digits, WebSocket close codes four. */
-async function explainNumber(output: Output, number: number): Promise<void> {
+function explainNumber(output: Output, number: number): void {
   const closeCode = closeCodeEntry(number);
   if (closeCode !== undefined)
     return output.result(describeCloseCode(closeCode), { channel: 'close', ...closeCode });
   const entries = CODES.filter(({ http }) => http === number);
-  // Loaded on demand: it takes as long as the rest of the command.
-  const { STATUS_CODES } = await import('node:http');
-  const name = STATUS_CODES[number];
+  const name = HTTP_STATUSES[number];
   if (name === undefined)
     throw new CliError(`${number} is neither an HTTP status nor a close code`, {
       exitCode: EXIT.notFound,
