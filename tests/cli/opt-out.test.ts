@@ -1,11 +1,17 @@
+import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { closeHttp, listen } from '@footbridge/testkit/loopback';
+import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { LOCATION, OTHER_LOCATION, PHONE, TestBridge } from '../contract/test-bridge.ts';
 import { runCli } from './run-cli.ts';
+
+const BIN = join(import.meta.dirname, '../../packages/cli/bin/footbridge');
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -104,5 +110,36 @@ describe('footbridge opt-out', () => {
     expect((await run(['import', await file(PHONE), '--location', LOCATION, '--decided', 'now'])).code).toBe(
       2,
     );
+  });
+
+  it('E4 completes the call that is under way after Ctrl-C, and says how far it came', async () => {
+    const { file } = await start();
+    let respond = () => {};
+    let requests = 0;
+    let isReceived = false;
+    const server = createServer((request, response) => {
+      requests++;
+      request.resume().on('end', () => {
+        isReceived = true;
+        respond = () => response.end(JSON.stringify({ imported: 2000, invalid: [] }));
+      });
+    });
+    const port = await listen(server);
+    cleanup.add(() => closeHttp(server));
+    const child = spawn(BIN, ['opt-out', 'import', await file(numbers(4000).join('\n')), '--location', 'l'], {
+      env: { ...process.env, FOOTBRIDGE_OPERATOR_URL: `http://127.0.0.1:${port}`, OPERATOR_TOKEN: 'token' },
+    });
+    let stderr = '';
+    child.stderr.on('data', (part: Buffer) => (stderr += part.toString()));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    await until(() => isReceived);
+    child.kill('SIGINT');
+    await until(() => stderr.includes('Interrupted'));
+    respond();
+    expect([await ended, stderr]).toEqual([
+      130,
+      expect.stringContaining('2000 opt-outs were imported. Import the file again to continue.\n'),
+    ]);
+    expect(requests).toBe(1);
   });
 });

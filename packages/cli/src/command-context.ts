@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 
-import { EXIT, CliError } from './cli-error.ts';
+import { EXIT, CliError, ExitError } from './cli-error.ts';
 import type { Io } from './io.ts';
 import { createOperatorClient } from './operator-client.ts';
 import type { OperatorClient } from './operator-client.ts';
 import { httpUrl, seconds } from './option-values.ts';
 import { createOutput } from './output.ts';
-import type { Output } from './output.ts';
+import type { Output, Row } from './output.ts';
 import { ask } from './prompt.ts';
 import { describeTarget, serviceTarget } from './service-target.ts';
 import type { ServiceTarget } from './service-target.ts';
@@ -22,6 +22,13 @@ export interface CommandContext {
   readonly timeoutMs: number;
   /** Nothing may be asked. */
   readonly noInput: boolean;
+  /**
+   * Ends a dry run with exit code 0, after saying what would have been changed. Does nothing otherwise: a command calls it before it
+   * changes anything itself. The operator client does so for its calls.
+   */
+  readonly beforeChange: (change: string, data?: Row) => void;
+  /** Nothing may be changed. */
+  readonly dryRun: boolean;
   /** The value of `--token-file`. */
   readonly tokenFile: string | undefined;
   /** Asks for confirmation of a destructive action. Throws if the user declines, or without a terminal unless `--yes` is given. */
@@ -46,6 +53,8 @@ export function addSharedOptions(program: Command): void {
     .option('-q, --quiet', 'do not print hints')
     .option('-y, --yes', 'do not ask for confirmation')
     .option('--no-input', 'never ask for anything; fail instead')
+    .option('-n, --dry-run', 'say what would be changed, and change nothing')
+    .option('--utc', 'print times in UTC (default: the local time zone)')
     .option('-v, --verbose', 'print which service the command talks to')
     .option('--profile <name>', 'a service saved by footbridge login')
     .option('--url <url>', 'operator API of the service (default: see below)', httpUrl)
@@ -62,6 +71,7 @@ interface SharedOptions {
   quiet?: boolean;
   yes?: boolean;
   input?: boolean;
+  dryRun?: boolean;
   verbose?: boolean;
   profile?: string;
   url?: string;
@@ -76,14 +86,23 @@ export function contextOf(command: Command): CommandContext {
     quiet = false,
     yes = false,
     input = true,
+    dryRun = false,
     verbose = false,
     timeout = DEFAULT_TIMEOUT_SEC,
     ...named
   } = command.optsWithGlobals<SharedOptions>();
   const target = () => serviceTarget(named, io.env);
+  const output = createOutput({ json, quiet }, io.stdout, io.stderr);
+  const beforeChange = (change: string, data: Row = {}): void => {
+    if (!dryRun) return;
+    output.result(`Dry run: would ${change}. Nothing was changed.`, { dryRun, would: change, ...data });
+    throw new ExitError(EXIT.done);
+  };
   return {
     io,
-    output: createOutput({ json, quiet }, io.stdout, io.stderr),
+    output,
+    dryRun,
+    beforeChange,
     target,
     timeoutMs: timeout * 1000,
     noInput: !input,
@@ -91,10 +110,10 @@ export function contextOf(command: Command): CommandContext {
     operator() {
       const service = target();
       if (verbose) io.stderr.write(`${describeTarget(service)}\n`);
-      return createOperatorClient(service, timeout * 1000);
+      return createOperatorClient(service, timeout * 1000, beforeChange);
     },
     async confirm(question) {
-      if (yes) return;
+      if (yes || dryRun) return;
       const because = input ? 'stdin or stderr is not a terminal' : '--no-input is given';
       if (!input || !io.stdin.isTTY || !io.stderr.isTTY)
         throw new CliError(`${question} Cannot ask for confirmation: ${because}.`, {

@@ -20,6 +20,8 @@ process.once('SIGINT', () => {
   void Promise.allSettled(pending.map((cleanup) => cleanup())).then(() => process.exit(EXIT.interrupted));
 });
 
+// All times are printed in the zone of the process.
+if (process.argv.includes('--utc')) process.env['TZ'] = 'UTC';
 loadEnvFile();
 const { env, stdin, stdout, stderr } = process;
 process.exitCode = await run(process.argv.slice(2), { env, stdin, stdout, stderr, cleanups });

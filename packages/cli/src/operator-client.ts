@@ -22,11 +22,20 @@ export interface OperatorClient {
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
 
-export function createOperatorClient(target: ServiceTarget, timeoutMs: number): OperatorClient {
+/** The one call with a body that changes nothing. */
+const READS = new Set(['/operator/privacy/export']);
+
+/** `beforeChange` is called before each call that changes something, and ends a dry run. */
+export function createOperatorClient(
+  target: ServiceTarget,
+  timeoutMs: number,
+  beforeChange: (change: string) => void = () => {},
+): OperatorClient {
   const token = target.token();
   return {
     url: target.url,
     async call<T>(method: Method, path: string, body?: object): Promise<T> {
+      if (method !== 'GET' && !READS.has(path)) beforeChange(`call ${method} ${path} of ${target.url}`);
       const init = {
         method,
         headers: {

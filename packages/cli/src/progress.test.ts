@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { progressLine, withProgress } from './progress.ts';
+import { createProgressBar, progressLine, withProgress } from './progress.ts';
 
 it('fills the bar until the deadline', () => {
   expect(progressLine('waiting', 0, 60_000)).toBe(`▕${' '.repeat(20)}▏ waiting, at most 60 s more`);
@@ -19,4 +19,18 @@ it('is drawn on a terminal only, and cleared at the end', async () => {
   await withProgress(stream(true), { title: 'waiting', withinMs: 1000 }, work);
   expect(written.at(-1)).toBe('\r\u001b[2K');
   expect(written.join('')).toContain('\r\u001b[2Ka step\n\r\u001b[2K▕');
+});
+
+it('shows how much of a known amount is done, on a terminal only', () => {
+  const written: string[] = [];
+  const stream = (isTTY: boolean) => ({ isTTY, write: (text: string) => written.push(text) });
+  createProgressBar(stream(false), 'importing').update(0.5, '12 opt-outs');
+  expect(written).toEqual([]);
+  const bar = createProgressBar(stream(true), 'importing');
+  bar.update(0.5, '12 opt-outs');
+  bar.clear();
+  expect(written).toEqual([
+    `\r\u001b[2K▕${'█'.repeat(10)}${' '.repeat(10)}▏  50 %  importing: 12 opt-outs`,
+    '\r\u001b[2K',
+  ]);
 });

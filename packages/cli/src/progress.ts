@@ -28,8 +28,36 @@ export async function withProgress<T>(
   }
 }
 
+/** A bar for work whose size is known. Prints nothing unless `stream` is a terminal. */
+export interface ProgressBar {
+  update(share: number, note: string): void;
+  /** Removes the bar, so that something else can be printed. */
+  clear(): void;
+}
+
+export function createProgressBar(stream: OutStream, title: string): ProgressBar {
+  const isShown = stream.isTTY === true;
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  return {
+    update(share, note) {
+      if (!isShown || performance.now() - drawnAt < REDRAW_MS) return;
+      drawnAt = performance.now();
+      stream.write(
+        `${CLEAR_LINE}${bar(share)} ${String(Math.floor(share * 100)).padStart(3)} %  ${title}: ${note}`,
+      );
+    },
+    clear() {
+      if (isShown) stream.write(CLEAR_LINE);
+    },
+  };
+}
+
+function bar(share: number): string {
+  const filled = Math.min(BAR_WIDTH, Math.floor(share * BAR_WIDTH));
+  return `▕${'█'.repeat(filled)}${' '.repeat(BAR_WIDTH - filled)}▏`;
+}
+
 export function progressLine(title: string, elapsedMs: number, withinMs: number): string {
-  const filled = Math.min(BAR_WIDTH, Math.floor((elapsedMs / withinMs) * BAR_WIDTH));
   const left = Math.max(0, Math.ceil((withinMs - elapsedMs) / 1000));
-  return `▕${'█'.repeat(filled)}${' '.repeat(BAR_WIDTH - filled)}▏ ${title}, at most ${left} s more`;
+  return `${bar(elapsedMs / withinMs)} ${title}, at most ${left} s more`;
 }

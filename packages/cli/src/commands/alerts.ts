@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { localTime } from '../format-time.ts';
 
 interface Receiver {
   readonly name: string;
@@ -41,7 +42,7 @@ export function alertsCommand(program: Command): void {
           { title: 'RECEIVER', value: (row) => String(row['name']) },
           { title: 'TARGET', value: (row) => String(row['target']) },
           { title: 'WAITING', value: (row) => String(row['pending']) },
-          { title: 'LAST SENT', value: (row) => orElse(row['lastSentAt'], 'never') },
+          { title: 'LAST SENT', value: (row) => timeOr(row['lastSentAt'], 'never') },
           { title: 'LAST ERROR', value: (row) => orElse(row['lastError'], '') },
         ],
         NONE,
@@ -80,4 +81,5 @@ export function alertsCommand(program: Command): void {
     });
 }
 
+const timeOr = (value: unknown, other: string) => (typeof value === 'string' ? localTime(value) : other);
 const orElse = (value: unknown, other: string) => (typeof value === 'string' ? value : other);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
+import { localTime } from '../format-time.ts';
 import { wholeNumber } from '../option-values.ts';
 
 interface Entry {
@@ -30,7 +31,7 @@ export function auditCommand(program: Command): void {
       output.rows(
         entries.map((entry) => ({ ...entry })),
         [
-          { title: 'TIME', value: (row) => String(row['at']) },
+          { title: 'TIME', value: (row) => localTime(String(row['at'])) },
           { title: 'WHO', value: (row) => String(row['name'] ?? row['actor']) },
           { title: 'ACTION', value: (row) => String(row['action']) },
           { title: 'TARGET', value: (row) => String(row['target']) },

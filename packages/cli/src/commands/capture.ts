@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
+import { localTime } from '../format-time.ts';
 import { printable } from '../output.ts';
 
 const EXAMPLES = `
@@ -23,7 +24,7 @@ export function captureCommand(program: Command): void {
         return;
       }
       const { until } = await operator().call<{ until: string }>('PUT', path);
-      output.result(`New texts of ${printable(location)} are shown until ${until}.`, {
+      output.result(`New texts of ${printable(location)} are shown until ${localTime(until)}.`, {
         locationId: location,
         until,
       });

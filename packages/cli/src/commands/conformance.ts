@@ -98,7 +98,7 @@ export function conformanceCommand(program: Command): void {
     .option('--badge <file>', 'write a badge (SVG)')
     .addHelpText('after', EXAMPLES)
     .action(async (options: Options, command: Command) => {
-      const { io, output, timeoutMs, noInput, tokenFile } = contextOf(command);
+      const { io, output, timeoutMs, noInput, tokenFile, beforeChange } = contextOf(command);
       const { crm, sendUrl, keyFile, listen } = options;
       const sends = listen !== undefined || keyFile !== undefined || sendUrl !== undefined;
       if (crm === undefined && !sends)
@@ -108,6 +108,7 @@ export function conformanceCommand(program: Command): void {
       const token = tokenFile === undefined ? undefined : readToken(tokenFile);
       const key = keyFile === undefined ? undefined : readPublicKey(keyFile);
       const writers = reportWriters(options);
+      beforeChange('create a contact and test messages in the CRM');
       const { host, port } = listen ?? DEFAULT_LISTEN;
       const listener = sends ? await openListener(host, port) : undefined;
       const stopped = new AbortController();

@@ -7,6 +7,7 @@ import { contextOf } from '../command-context.ts';
 import type { Diagnosis } from '../diagnosis.ts';
 import { fail, pass, printFindings, warn } from '../finding.ts';
 import type { Finding } from '../finding.ts';
+import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 
 interface Tenant {
@@ -118,7 +119,7 @@ async function checkLocation(
     .filter(({ name }) => LINKS.has(name))
     .map(({ name, state, sentence, since }) => {
       const check = `${locationId} ${name}`;
-      const when = since === null ? '' : ` (${since.slice(0, 16).replace('T', ' ')} UTC)`;
+      const when = since === null ? '' : ` (${localTime(since)})`;
       if (state === 'broken')
         return fail(check, sentence, problem?.link === name ? problem.action : 'see above');
       if (name === 'webhook' && state === 'waiting')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { localTime } from '../format-time.ts';
 import { describeLocation } from './describe-location.ts';
 import type { Location, ReportedState } from './describe-location.ts';
 
@@ -41,7 +42,7 @@ describe('footbridge location show on a terminal', () => {
   it('says that a Mac has not reported its state', () => {
     expect(withState(null)).toEqual([
       'loc1 belongs to Office. OAuth: active.',
-      'Front desk is connected since 2026-11-15 12:00:00 UTC.',
+      `Front desk is connected since ${localTime('2026-11-15T12:00:00Z')}.`,
       'It has not reported its state.',
     ]);
   });
@@ -56,11 +57,11 @@ describe('footbridge location show on a terminal', () => {
       lastSentAt: '2026-11-15T12:30:00.000Z',
     };
     expect(withState(state).slice(2)).toEqual([
-      'It reported its state at 2026-11-15 13:00:00 UTC.',
+      `It reported its state at ${localTime('2026-11-15T13:00:00Z')}.`,
       'macOS 26.1 (25B78).',
       'All permissions are granted.',
       'The queue is empty.',
-      'Last message sent: 2026-11-15 12:30:00 UTC.',
+      `Last message sent: ${localTime('2026-11-15T12:30:00Z')}.`,
       'Last message received: none.',
     ]);
   });
@@ -88,7 +89,7 @@ describe('footbridge location show on a terminal', () => {
       expect.arrayContaining([
         'New conversations in the last day: 50 of 50.',
         'Messages waiting for a limit of the line: 2.',
-        'Next free slot: 2026-05-01 13:00:00 UTC.',
+        `Next free slot: ${localTime('2026-05-01T13:00:00Z')}.`,
       ]),
     );
   });

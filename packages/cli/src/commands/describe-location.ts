@@ -1,5 +1,6 @@
 import type { StateFrame } from '@footbridge/protocol/frames';
 
+import { localTime } from '../format-time.ts';
 import { printable } from '../output.ts';
 
 export interface Location {
@@ -47,7 +48,7 @@ export function describeLocation(location: Location): string {
         : `No Mac is connected. The last one was ${lastDevice.name}.`,
     );
   else {
-    lines.push(`${connected.name} is connected since ${timeOf(connected.since)}.`);
+    lines.push(`${connected.name} is connected since ${localTime(connected.since)}.`);
     if (connected.state === null) lines.push('It has not reported its state.');
     else lines.push(...describeState(connected.state));
   }
@@ -56,7 +57,7 @@ export function describeLocation(location: Location): string {
 
 function describeState(state: ReportedState): string[] {
   const { macos, messages, session, queue } = state;
-  const lines = [`It reported its state at ${timeOf(state.at)}.`];
+  const lines = [`It reported its state at ${localTime(state.at)}.`];
   if (macos !== undefined)
     lines.push(`macOS ${macos.version}${macos.build === undefined ? '' : ` (${macos.build})`}.`);
   lines.push(...describePermissions(state.permissions ?? {}));
@@ -68,8 +69,8 @@ function describeState(state: ReportedState): string[] {
   lines.push(...describePacing(state.pacing ?? {}));
   if (state.canary !== undefined) lines.push(describeCanary(state.canary));
   lines.push(
-    `Last message sent: ${state.lastSentAt === null ? 'none' : timeOf(state.lastSentAt)}.`,
-    `Last message received: ${state.lastReceivedAt === null ? 'none' : timeOf(state.lastReceivedAt)}.`,
+    `Last message sent: ${state.lastSentAt === null ? 'none' : localTime(state.lastSentAt)}.`,
+    `Last message received: ${state.lastReceivedAt === null ? 'none' : localTime(state.lastReceivedAt)}.`,
   );
   return lines;
 }
@@ -101,15 +102,13 @@ function describePacing(pacing: NonNullable<ReportedState['pacing']>): string[] 
       : [`New conversations in the last hour: ${newLastHour} of ${newPerHour}.`]),
     ...(newPerDay === undefined ? [] : [`New conversations in the last day: ${newLastDay} of ${newPerDay}.`]),
     ...(held === 0 ? [] : [`Messages waiting for a limit of the line: ${held}.`]),
-    ...(nextSlotAt === undefined ? [] : [`Next free slot: ${timeOf(nextSlotAt)}.`]),
+    ...(nextSlotAt === undefined ? [] : [`Next free slot: ${localTime(nextSlotAt)}.`]),
   ];
 }
 
 function describeCanary({ lastOkAt, failedSince }: NonNullable<StateFrame['canary']>): string {
-  if (failedSince !== undefined) return `Test texts have not arrived since ${timeOf(failedSince)}.`;
+  if (failedSince !== undefined) return `Test texts have not arrived since ${localTime(failedSince)}.`;
   return lastOkAt === null
     ? 'No test text has been confirmed yet.'
-    : `Last test text confirmed: ${timeOf(lastOkAt)}.`;
+    : `Last test text confirmed: ${localTime(lastOkAt)}.`;
 }
-
-const timeOf = (iso: string) => `${iso.slice(0, 19).replace('T', ' ')} UTC`;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
+import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
@@ -53,7 +54,7 @@ export function deviceCommand(program: Command): void {
             title: 'CONNECTED TO',
             value: (row) => (Array.isArray(row['locations']) ? row['locations'].join(' ') : ''),
           },
-          { title: 'LAST SEEN', value: (row) => String(row['lastSeenAt']).slice(0, 19).replace('T', ' ') },
+          { title: 'LAST SEEN', value: (row) => localTime(String(row['lastSeenAt'])) },
         ],
         'No Macs are activated. Create a license with `footbridge license create`, assign it to a location and run `footbridge device pair LOCATION`.',
       );

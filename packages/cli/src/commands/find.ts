@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 
 import { usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { localTime } from '../format-time.ts';
 import { directionOption, duration, wholeNumber } from '../option-values.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
-import { arrow, clock, lengthOf, localDate } from './format-message.ts';
+import { arrow, lengthOf } from './format-message.ts';
 import type { Message } from './format-message.ts';
 
 interface Options {
@@ -47,10 +48,7 @@ export function findCommand(program: Command): void {
       output.rows(
         messages.map((message) => ({ ...message })),
         [
-          {
-            title: 'TIME',
-            value: (row) => `${localDate(String(row['createdAt']))} ${clock(String(row['createdAt']))}`,
-          },
+          { title: 'TIME', value: (row) => localTime(String(row['createdAt'])) },
           { title: '', value: (row) => arrow({ direction: String(row['direction']) }) },
           { title: 'LOCATION', value: (row) => String(row['locationId']) },
           { title: 'MESSAGE', value: (row) => String(row['messageId'] ?? row['id']) },

@@ -28,21 +28,6 @@ export const arrow = ({ direction }: { direction: string | null }): string =>
 export const lengthOf = ({ length }: { length: number | null }): string =>
   length === null ? '' : `${length} chars`;
 
-const pad = (value: number, size = 2) => String(value).padStart(size, '0');
-
-/** Formats the local date. */
-export function localDate(iso: string): string {
-  const at = new Date(iso);
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-}
-
-/** Formats the local time of day. */
-export function clock(iso: string, exact = false): string {
-  const at = new Date(iso);
-  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-  return exact ? `${time}.${pad(at.getMilliseconds(), 3)}` : time;
-}
-
 /** Describes a step and its details. */
 export function describeStep({ step, detail }: Step): string {
   return printable([STEP_WORDS[step] ?? step, ...stepFacts(detail)].join('  '));

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
+import { localTime } from '../format-time.ts';
 import { printable } from '../output.ts';
 
 interface Issue {
@@ -37,7 +38,8 @@ export function issuesCommand(program: Command): void {
 }
 
 function describe({ kind, sentence, action, since, closedAt, locationIds }: Issue): string {
-  const span = closedAt === null ? `since ${time(since)}` : `${time(since)} to ${time(closedAt)}`;
+  const span =
+    closedAt === null ? `since ${localTime(since)}` : `${localTime(since)} to ${localTime(closedAt)}`;
   return [`${kind}  ${span}  ${affected(locationIds)}`, `  ${sentence}`, `  Next: ${action}`]
     .map(printable)
     .join('\n');
@@ -48,5 +50,3 @@ function affected(locationIds: Issue['locationIds']): string {
   const rest = locationIds.length - SHOWN_LOCATIONS;
   return `${locationIds.slice(0, SHOWN_LOCATIONS).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
-
-const time = (iso: string) => iso.slice(0, 16).replace('T', ' ');

@@ -3,6 +3,7 @@ import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
+import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { readBytes } from '../read-bytes.ts';
@@ -119,7 +120,7 @@ export function keysCommand(program: Command): void {
         })),
         [
           { title: 'COUNT', value: (row) => String(row['count']) },
-          { title: 'LAST', value: (row) => String(row['lastAt']) },
+          { title: 'LAST', value: (row) => localTime(String(row['lastAt'])) },
           { title: 'HEADER', value: ({ header }) => (typeof header === 'string' ? header : '-') },
           { title: 'STEP', value: (row) => String(row['step']) },
           { title: 'MEANING', value: (row) => String(row['meaning']) },

@@ -4,6 +4,7 @@ import { printable } from '../output.ts';
 import type { Row } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { EXIT, CliError } from '../cli-error.ts';
+import { localTime } from '../format-time.ts';
 import { describeLocation } from './describe-location.ts';
 import type { Location } from './describe-location.ts';
 import { findLicense } from './license.ts';
@@ -33,7 +34,10 @@ export function locationCommand(program: Command): void {
           { title: 'MAC', value: (row) => nested(row, 'connected', 'name') ?? 'not connected' },
           {
             title: 'SINCE',
-            value: (row) => nested(row, 'connected', 'since')?.slice(0, 19).replace('T', ' ') ?? '',
+            value(row) {
+              const since = nested(row, 'connected', 'since');
+              return since === undefined ? '' : localTime(since);
+            },
           },
           { title: 'OAUTH', value: (row) => nested(row, 'oauth', 'state') ?? '–' },
         ],

@@ -36,11 +36,13 @@ export function loginCommand(program: Command): void {
     .argument('[profile]', `name of the profile (default: ${DEFAULT_PROFILE})`)
     .addHelpText('after', EXAMPLES)
     .action(async (name: string | undefined, _options: object, command: Command) => {
-      const { io, output, timeoutMs } = contextOf(command);
+      const { io, output, timeoutMs, noInput, beforeChange } = contextOf(command);
       const { url, tokenFile } = command.optsWithGlobals<{ url?: string; tokenFile?: string }>();
       const profile = checkedProfileName(name ?? DEFAULT_PROFILE);
       if (url === undefined)
         throw usageError('login needs --url, the address of the operator listener of the service');
+      if (noInput && tokenFile === undefined && io.stdin.isTTY === true)
+        throw usageError('login needs --token-file with --no-input');
       const token = tokenFile === undefined ? await askHidden(io, 'Operator token: ') : readToken(tokenFile);
       if (!/^[\x21-\x7e]+$/.test(token))
         throw new CliError('this is not an operator token: it is empty or contains spaces', {
@@ -49,6 +51,7 @@ export function loginCommand(program: Command): void {
         });
       const target = { ...serviceTarget({ url }, {}), token: () => token, tokenFrom: 'your input' };
       const session = await createOperatorClient(target, timeoutMs).call<Session>('GET', '/operator/session');
+      beforeChange(`save the profile ${profile} in ${profilesFile(io.env)}`);
       const profiles = new Map(readProfiles(io.env)).set(profile, { url, token });
       saveProfiles(io.env, profiles);
       const scope = session.readOnly ? ', read-only' : '';
@@ -75,9 +78,10 @@ export function logoutCommand(program: Command): void {
     .argument('[profile]', `name of the profile (default: ${DEFAULT_PROFILE})`)
     .addHelpText('after', '\nExamples:\n  footbridge logout office')
     .action(async (name: string | undefined, _options: object, command: Command) => {
-      const { io, output } = contextOf(command);
+      const { io, output, beforeChange } = contextOf(command);
       const profile = checkedProfileName(name ?? DEFAULT_PROFILE);
       const { url } = findProfile(profile, io.env);
+      beforeChange(`remove the profile ${profile} from ${profilesFile(io.env)}`);
       const rest = new Map(readProfiles(io.env));
       rest.delete(profile);
       saveProfiles(io.env, rest);

@@ -22,15 +22,20 @@ const LOOKS_LIKE_HANDLE = /\d.*\d.*\d|@/;
 
 /**
  * Reads a list line by line: one number per line, CSV with a column of numbers, or an export. The column is the one that the header names,
- * else the first one that has a number in the first line. Empty lines are left out.
+ * else the first one that has a number in the first line. Empty lines are left out. `onRead` gets the number of bytes read so far.
  */
-export async function* readOptOutFile(file: string): AsyncGenerator<ListLine> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
+export async function* readOptOutFile(
+  file: string,
+  onRead: (bytes: number) => void = () => {},
+): AsyncGenerator<ListLine> {
+  const stream = file === '-' ? undefined : createReadStream(file);
+  const input = stream ?? process.stdin;
   let line = 0;
   let column: number | undefined;
   try {
     for await (const raw of createInterface({ input, crlfDelay: Infinity })) {
       line++;
+      onRead(stream?.bytesRead ?? 0);
       const text = raw.replace(/^\uFEFF/, '').trim();
       if (text === '') continue;
       if (text.startsWith('{')) {

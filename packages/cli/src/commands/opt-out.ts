@@ -1,13 +1,18 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { localTime } from '../format-time.ts';
+import { withCleanup } from '../io.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
+import { createProgressBar } from '../progress.ts';
+import type { ProgressBar } from '../progress.ts';
 import { readOptOutFile } from './opt-out-file.ts';
 import type { ExportedEntry, ListLine } from './opt-out-file.ts';
 
@@ -64,7 +69,7 @@ export function optOutCommand(program: Command): void {
         optOuts.map((entry) => ({ ...entry })),
         [
           { title: 'LOCATION', value: (row) => String(row['locationId']) },
-          { title: 'SINCE', value: (row) => String(row['since']).slice(0, 19).replace('T', ' ') },
+          { title: 'SINCE', value: (row) => localTime(String(row['since'])) },
           { title: 'SOURCE', value: (row) => SOURCES[row['source'] as OptOut['source']] },
           { title: 'NUMBER HASH', value: (row) => String(row['hash']).slice(0, 12) },
         ],
@@ -121,8 +126,28 @@ export function optOutCommand(program: Command): void {
       'when the numbers opted out, such as 2026-01-31; a later START overrides it (default: now)',
     )
     .action(async (file: string, options: ImportOptions, command: Command) => {
-      const { output, operator } = contextOf(command);
-      const { imported, invalidLines } = await importFile(operator(), file, options);
+      const { io, output, operator, dryRun, beforeChange } = contextOf(command);
+      const client = operator();
+      const run: ImportRun = {
+        imported: 0,
+        invalidLines: [],
+        pending: Promise.resolve(),
+        isOver: false,
+        isStopped: false,
+      };
+      const bar = createProgressBar(io.stderr, 'importing');
+      const stop = async () => {
+        run.isStopped = true;
+        bar.clear();
+        if (run.isOver) return;
+        // The service completes a call that it has received.
+        io.stderr.write('Interrupted, waiting for the end of the last call …\n');
+        await Promise.allSettled([run.pending]);
+        io.stderr.write(`${run.imported} opt-outs were imported. Import the file again to continue.\n`);
+      };
+      await withCleanup(io, stop, () => importFile(client, file, { ...options, dryRun }, run, bar));
+      const { imported, invalidLines } = run;
+      beforeChange(`import ${imported} lines`, { lines: imported });
       const lines = `${invalidLines.slice(0, MAX_SHOWN_LINES).join(', ')}${invalidLines.length > MAX_SHOWN_LINES ? ' …' : ''}`;
       output.result(`Imported ${imported} opt-outs.`, { imported, invalid: invalidLines.length, lines });
       if (invalidLines.length > 0)
@@ -143,38 +168,71 @@ interface ImportOptions {
   readonly decided?: string;
 }
 
+/** How far an import is. */
+interface ImportRun {
+  imported: number;
+  readonly invalidLines: number[];
+  /** The call that is under way. */
+  pending: Promise<void>;
+  /** It has ended or failed. */
+  isOver: boolean;
+  /** No further call may be made. */
+  isStopped: boolean;
+}
+
 const pathOf = (locationId: string) => `/operator/locations/${encodeURIComponent(locationId)}/opt-outs`;
 
 /** Sends the lines in calls of a limited size, so that the size of the file does not matter. */
-async function importFile(client: OperatorClient, file: string, { location, decided }: ImportOptions) {
+async function importFile(
+  client: OperatorClient,
+  file: string,
+  { location, decided, dryRun }: ImportOptions & { readonly dryRun: boolean },
+  run: ImportRun,
+  bar: ProgressBar,
+): Promise<void> {
   const decidedAt = decided === undefined ? undefined : isoTime(decided);
-  const invalidLines: number[] = [];
-  let imported = 0;
+  const size = file === '-' ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  let bytes = 0;
+
+  async function post(lines: readonly ListLine[], first: ListLine): Promise<void> {
+    const { locationId, body } = requestOf(lines, first, location, decidedAt);
+    if (dryRun) {
+      run.imported += lines.length;
+      return;
+    }
+    const result = await client
+      .call<{ imported: number; invalid: number[] }>('POST', `${pathOf(locationId)}/import`, body)
+      .catch((error: unknown) => {
+        throw notFinished(error, run.imported);
+      });
+    run.imported += result.imported;
+    for (const index of result.invalid) run.invalidLines.push(lines[index]?.line ?? 0);
+  }
 
   async function send(lines: readonly ListLine[]): Promise<void> {
     const [first] = lines;
     if (first === undefined) return;
-    const { locationId, body } = requestOf(lines, first, location, decidedAt);
-    const result = await client
-      .call<{ imported: number; invalid: number[] }>('POST', `${pathOf(locationId)}/import`, body)
-      .catch((error: unknown) => {
-        throw notFinished(error, imported);
-      });
-    imported += result.imported;
-    for (const index of result.invalid) invalidLines.push(lines[index]?.line ?? 0);
+    // After Ctrl-C the process ends once the pending call has ended.
+    if (run.isStopped) await new Promise<never>(() => {});
+    run.pending = post(lines, first);
+    await run.pending;
+    if (size > 0) bar.update(bytes / size, `${run.imported} opt-outs`);
   }
 
-  let batch: ListLine[] = [];
-  for await (const line of readOptOutFile(file)) {
-    if ('entry' in line && location !== undefined && line.entry.locationId !== location) continue;
-    if (batch.length === ROWS_PER_CALL || (batch[0] !== undefined && groupOf(batch[0]) !== groupOf(line))) {
-      await send(batch);
-      batch = [];
+  try {
+    let batch: ListLine[] = [];
+    for await (const line of readOptOutFile(file, (read) => (bytes = read))) {
+      if ('entry' in line && location !== undefined && line.entry.locationId !== location) continue;
+      if (batch.length === ROWS_PER_CALL || (batch[0] !== undefined && groupOf(batch[0]) !== groupOf(line))) {
+        await send(batch);
+        batch = [];
+      }
+      batch.push(line);
     }
-    batch.push(line);
+    await send(batch);
+  } finally {
+    run.isOver = true;
   }
-  await send(batch);
-  return { imported, invalidLines };
 }
 
 /** Lines of one group can be sent in one call. */

@@ -82,11 +82,13 @@ export function setupCommand(program: Command): void {
         BASE_URL: baseUrl,
         CRM_OAUTH_ENABLED: 'true',
       };
-      updateEnvFile(options.envFile, values);
       const file = resolve(options.envFile);
-      output.result(`Saved in ${file}, readable only by its owner: ${Object.keys(values).join(', ')}.`, {
+      const names = Object.keys(values);
+      context.beforeChange(`save ${names.join(', ')} in ${file}`, { file, settings: names });
+      updateEnvFile(options.envFile, values);
+      output.result(`Saved in ${file}, readable only by its owner: ${names.join(', ')}.`, {
         file,
-        settings: Object.keys(values),
+        settings: names,
       });
       if (options.wait === false) {
         output.hint(
@@ -99,10 +101,11 @@ export function setupCommand(program: Command): void {
     });
 }
 
-async function baseUrlOf({ io }: CommandContext, options: Options): Promise<string> {
+async function baseUrlOf({ io, noInput }: CommandContext, options: Options): Promise<string> {
   const known = options.baseUrl ?? (io.env['BASE_URL'] || undefined);
   const given =
-    known ?? (io.stdin.isTTY === true ? await ask(io, 'Public https address of the service: ') : '');
+    known ??
+    (io.stdin.isTTY === true && !noInput ? await ask(io, 'Public https address of the service: ') : '');
   if (/^https:\/\/[^/]+$/.test(given.replace(/\/+$/, ''))) return given.replace(/\/+$/, '');
   throw usageError(
     given === ''
@@ -133,13 +136,13 @@ Then create a client key pair in the app. It shows the client id and the client 
   );
 }
 
-async function credentialsOf({ io }: CommandContext, options: Options) {
-  const isTTY = io.stdin.isTTY === true;
+async function credentialsOf({ io, noInput }: CommandContext, options: Options) {
+  const isTTY = io.stdin.isTTY === true && !noInput;
   const known = options.clientId ?? (io.env['CRM_OAUTH_CLIENT_ID'] || undefined);
   const clientId = known ?? (isTTY ? await ask(io, 'Client id: ') : undefined);
-  if (clientId === undefined) throw usageError('setup needs --client-id when stdin is not a terminal');
+  if (clientId === undefined) throw usageError('setup needs --client-id when it cannot ask for it');
   const secret = await secretOf(io, options, isTTY);
-  if (secret === undefined) throw usageError('setup needs --client-secret-file when stdin is not a terminal');
+  if (secret === undefined) throw usageError('setup needs --client-secret-file when it cannot ask for it');
   if (!VALUE.test(clientId) || !VALUE.test(secret) || /['"#\\]/.test(clientId + secret))
     throw usageError(
       'the client id or the client secret is empty or contains characters that HighLevel does not use',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { localTime } from '../format-time.ts';
 import { formatHistory } from './show.ts';
 
 const request = (more: object) => ({
@@ -26,11 +27,11 @@ describe('footbridge show on a terminal', () => {
       'm1  → outbound  loc1  text 5 chars  +1•••0100',
       'Delivered, request 1 of 2.',
       '',
-      'Request 1 of 2  2026-11-15  id r1',
+      `Request 1 of 2  ${localTime('2026-11-15T12:00:00.000')}  id r1`,
       '  TIME  accepted',
       '  delivered',
       '',
-      'Request 2 of 2  2026-11-15  id r2',
+      `Request 2 of 2  ${localTime('2026-11-15T12:00:00.000')}  id r2`,
       '  TIME  accepted',
       '  rejected LOCATION_NOT_CONNECTED',
       '',

@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
+import { clock, localTime } from '../format-time.ts';
 import { describeCode } from './explain.ts';
-import { arrow, clock, describeStep, lengthOf, localDate } from './format-message.ts';
+import { arrow, describeStep, lengthOf } from './format-message.ts';
 import type { Message, Step } from './format-message.ts';
 
 interface Request extends Message {
@@ -74,5 +75,5 @@ function formatRequest(
   const number = count === 1 ? 'Request' : `Request ${index + 1} of ${count}`;
   const end = `  ${status}${code === null ? '' : ` ${printable(code)}`}`;
   const shown = typeof text === 'string' ? [`  text  ${printable(text)}`] : [];
-  return [`${number}  ${localDate(createdAt)}  id ${id}`, ...shown, ...lines, end].join('\n');
+  return [`${number}  ${localTime(createdAt)}  id ${id}`, ...shown, ...lines, end].join('\n');
 }

@@ -6,9 +6,10 @@ import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 import type { ServerSentEvent } from '../server-sent-events.ts';
 import { contextOf } from '../command-context.ts';
+import { clock } from '../format-time.ts';
 import { hasShape } from '../response-shape.ts';
 import { directionOption, duration } from '../option-values.ts';
-import { arrow, clock, lengthOf, describeStep } from './format-message.ts';
+import { arrow, lengthOf, describeStep } from './format-message.ts';
 import type { Message, Step } from './format-message.ts';
 
 interface Options {

@@ -45,7 +45,7 @@ export function triggerCommand(program: Command): void {
     .option('--wait [seconds]', `wait until the CRM has it (default: ${DEFAULT_WAIT_SEC} seconds)`, seconds)
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, options: Options, command: Command) => {
-      const { io, output, operator, timeoutMs } = contextOf(command);
+      const { io, output, operator, timeoutMs, beforeChange } = contextOf(command);
       const port = io.env['FOOTBRIDGE_CONTROL_PORT'] || DEFAULT_PORT;
       const mac = createSimulatedMac(options.control ?? `http://127.0.0.1:${port}`, timeoutMs);
       const event = SAMPLE_EVENTS.find((one) => one.name === name);
@@ -53,6 +53,7 @@ export function triggerCommand(program: Command): void {
       const client = options.wait === undefined ? undefined : operator();
       // Fails before the event if --wait could not follow it.
       await client?.call('GET', '/operator/session');
+      beforeChange(`trigger ${name} on the simulated Mac`);
       const { guid, sentence } = await event.trigger(mac, options);
       output.result(sentence, { event: name, guid });
       if (guid === null) return;
