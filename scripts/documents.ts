@@ -9,6 +9,7 @@ import { configurationPage, envExample } from '@footbridge/service/config/docume
 import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { operatePage } from './log-events.ts';
+import { metricsPage } from './metrics-page.ts';
 import { verifiedPage, verifiedTable } from './mac-verified.ts';
 import { metricsPage } from './metrics-page.ts';
 import { clausesJson } from './numbered-rules.ts';

@@ -1,23 +1,30 @@
-import { createMetrics } from '@footbridge/service/metrics';
+import { METRICS, PROCESS_METRICS } from '@footbridge/service/metrics-table';
+import type { MetricEntry } from '@footbridge/service/metrics-table';
+
+const HEAD = `# Metrics
+
+<!-- Made from packages/service/src/metrics-table.ts by \`npm run check -- --write\`. -->
+
+\`GET /metrics\` on the operator listener returns them in the text format of Prometheus, without a token. How to collect them: [observe.md](observe.md).
+
+No label carries a location, phone number, token or id, so the number of series does not grow with tenants, Macs or messages. Counters and histograms count what happened on one node: add up the nodes. Gauges *of all nodes* are the same on each: take the maximum. A counter whose label values are all listed here starts at 0.
+`;
 
 /** The text of `docs/metrics.md`. */
-export function metricsPage(): string {
-  const rows = createMetrics().descriptions.map(
-    ({ name, type, help, labels }) =>
-      `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+export const metricsPage = (): string =>
+  [
+    HEAD,
+    `## The service\n\n${table(METRICS)}`,
+    `## The process\n\nThe library adds more metrics of Node with the prefixes \`process_\` and \`nodejs_\`; dashboards and alerts use these:\n\n${table(PROCESS_METRICS)}`,
+  ].join('\n');
+
+function table(metrics: Readonly<Record<string, MetricEntry>>): string {
+  const rows = Object.entries(metrics).map(
+    ([name, { type, labels = {}, meaning, action }]) =>
+      `| \`${name}\` | ${type} | ${Object.entries(labels).map(labelCell).join('<br>')} | ${meaning} | ${action} |`,
   );
-  return `# Metrics
-
-<!-- Made from packages/service/src/metrics.ts by \`npm run check -- --write\`. -->
-
-\`GET /metrics\` on the operator listener, in the format of Prometheus. Scraping needs no token. No label carries a location, a phone number or an id, so the number of series does not grow with the tenants.
-
-| metric | type | labels | meaning |
-|---|---|---|---|
-${rows.join('\n')}
-
-The metrics of the process are those of every Node program: \`process_…\` for CPU, memory and open files, \`nodejs_…\` for the event loop, the heap and garbage collection.
-
-Each node reports what it did itself; add the nodes up. \`footbridge_issues_open\` and \`footbridge_lines\` are the same on all nodes: take the maximum. Instead of writing rules for all of this, let the service alert you ([operate.md](operate.md#alerts)).
-`;
+  return `| metric | type | labels | meaning | what to do |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
 }
+
+const labelCell = ([label, values]: [string, string | readonly string[]]): string =>
+  `\`${label}\`: ${typeof values === 'string' ? values : values.map((value) => `\`${value}\``).join(', ')}`;

@@ -1,13 +1,20 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@prometheus-io/client';
 
+import { METRICS } from './metrics-table.ts';
+import type { MetricEntry } from './metrics-table.ts';
+
 /** Everything the service measures. No label carries a location, number or id, so the number of series does not grow with tenants. */
 export interface Metrics {
-  readonly webhook: (status: number, code: string, seconds: number) => void;
+  readonly webhook: (path: string, status: number, code: string, seconds: number) => void;
   readonly signatureRejected: (reason: string) => void;
   readonly deprecatedPath: (path: string) => void;
+  readonly rateLimited: (bucket: string) => void;
+  readonly duplicate: (kind: 'webhook' | 'message' | 'inbound') => void;
+  readonly routed: (seconds: number) => void;
   readonly macBound: (change: 1 | -1) => void;
   readonly displaced: () => void;
   readonly contended: () => void;
+  readonly leaseLost: () => void;
   readonly takenOver: () => void;
   readonly frameIgnored: (reason: string) => void;
   readonly sendRepeated: () => void;
@@ -16,128 +23,133 @@ export interface Metrics {
   readonly inbound: (result: string) => void;
   readonly inboundLookUp: (result: string) => void;
   readonly statusCall: (status: string, result: string) => void;
+  readonly statusTerminal: (seconds: number) => void;
+  readonly stuckPending: (messages: number) => void;
   readonly crmCall: (operation: string, status: string, seconds: number) => void;
   readonly tokenRefresh: (result: string) => void;
+  readonly seats: (seats: { readonly used: number; readonly max: number }) => void;
   /** The kind of each open issue; a kind repeats for each of its issues. */
   readonly issuesOpen: (kinds: readonly string[]) => void;
   /** The state of each line that ever had a Mac; a state repeats for each of its lines. */
   readonly lines: (states: readonly ('alive' | 'degraded' | 'dead')[]) => void;
   readonly alert: (receiver: string, result: string) => void;
+  /** Registers a gauge whose value is read at each scrape. */
+  readonly readAtScrape: (name: GaugeName, read: () => number) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
-  /** What there is to measure, without the metrics of the process. */
-  readonly descriptions: readonly MetricDescription[];
 }
 
-export interface MetricDescription {
-  readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly help: string;
-  readonly labels: readonly string[];
+type MetricName = keyof typeof METRICS;
+type NamesOf<Type> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
+}[MetricName];
+type GaugeName = NamesOf<'gauge'>;
+type LabelsOf<Name extends MetricName> = (typeof METRICS)[Name] extends { labels: infer Labels }
+  ? Extract<keyof Labels, string>
+  : never;
+
+/** Returns every combination of label values, or none when a label has values that the table does not list. */
+function listedSeries({ labels = {} }: MetricEntry): Record<string, string>[] {
+  let series: Record<string, string>[] = [{}];
+  for (const [label, values] of Object.entries(labels)) {
+    if (typeof values === 'string') return [];
+    series = series.flatMap((one) => values.map((value) => ({ ...one, [label]: value })));
+  }
+  return series;
 }
 
-const BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-export function createMetrics(): Metrics {
+/** `version` is that of the service. */
+export function createMetrics(version: string): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({
     register: registry,
     eventLoopMonitoringPrecision: 20,
     eventLoopUtilizationTimeout: 1000,
   });
-  const descriptions: MetricDescription[] = [];
-  function define<Label extends string>(
-    type: MetricDescription['type'],
-    suffix: string,
-    help: string,
-    labels: Label[],
-  ) {
-    const name = `footbridge_${suffix}`;
-    descriptions.push({ name, type, help, labels });
-    return { name, help, labelNames: labels, registers };
-  }
-  const counter = <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
-    new Counter(define('counter', name, help, labels));
-  const gauge = <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
-    new Gauge(define('gauge', name, help, labels));
-  const histogram = <Label extends string = never>(name: string, help: string, ...labels: Label[]) =>
-    new Histogram({ ...define('histogram', name, help, labels), buckets: BUCKETS_SEC });
+  const definition = <Name extends MetricName>(name: Name) => {
+    const { meaning, labels = {} }: MetricEntry = METRICS[name];
+    return {
+      name,
+      help: meaning,
+      labelNames: Object.keys(labels) as LabelsOf<Name>[],
+      registers: [registry],
+    };
+  };
+  const counter = <Name extends NamesOf<'counter'>>(name: Name) => {
+    const created = new Counter<string>(definition(name));
+    for (const labels of listedSeries(METRICS[name])) created.inc(labels, 0);
+    return created as Counter<LabelsOf<Name>>;
+  };
+  const gauge = <Name extends GaugeName>(name: Name) => new Gauge(definition(name));
+  const histogram = <Name extends NamesOf<'histogram'>>(name: Name) =>
+    new Histogram({ ...definition(name), buckets: [...METRICS[name].buckets] });
 
-  const macs = gauge('macs_bound', 'Macs bound on this node.');
-  const webhooks = counter('webhook_requests_total', 'Webhook requests by response.', 'status', 'code');
-  const webhookSeconds = histogram(
-    'webhook_duration_seconds',
-    'Time from the complete request body to the response.',
-  );
-  const signatures = counter(
-    'signature_failures_total',
-    'Webhooks rejected because of their signature.',
-    'reason',
-  );
-  const deprecated = counter('deprecated_requests_total', 'Requests to paths that were removed.', 'path');
-  const displacements = counter('displacements_total', 'Macs displaced by another Mac.');
-  const contentions = counter('contentions_total', 'Binds delayed because several Macs claim one location.');
-  const takeOvers = counter(
-    'device_take_overs_total',
-    'Connections of a device from another address than before.',
-  );
-  const ignored = counter('mac_frames_ignored_total', 'Frames from Macs that were ignored.', 'reason');
-  const repeated = counter(
-    'mac_sends_repeated_total',
-    'Messages written again to a Mac that had not confirmed them.',
-  );
-  const copied = counter(
-    'mac_sends_copied_total',
-    'Messages copied to the other nodes because their Mac did not confirm them in time.',
-  );
-  const notConfirmed = counter(
-    'mac_sends_not_confirmed_total',
-    'Messages given up before their Mac confirmed them.',
-    'reason',
-  );
-  const inbounds = counter('inbound_total', 'Inbound messages by result.', 'result');
-  const lookUps = counter(
-    'inbound_lookups_total',
-    'Conversations read after a lost response, by what they said about the message.',
-    'result',
-  );
-  const statuses = counter('status_put_total', 'Status calls by status and result.', 'status', 'result');
-  const calls = histogram('crm_request_seconds', 'Duration of calls to the CRM.', 'operation', 'status');
-  const refreshes = counter('oauth_refresh_total', 'Token refreshes by result.', 'result');
-  const issues = gauge('issues_open', 'Open issues of all nodes by kind.', 'kind');
-  const alerts = counter(
-    'alerts_total',
-    'Attempts to send an alert, by receiver and result.',
-    'receiver',
-    'result',
-  );
-  const lines = gauge(
-    'lines',
-    'Lines of all nodes by whether texts get through: alive, degraded or dead.',
-    'state',
-  );
+  gauge('footbridge_build_info').set({ version }, 1);
+  const webhooks = counter('footbridge_webhook_requests_total');
+  const webhookSeconds = histogram('footbridge_webhook_duration_seconds');
+  const signatures = counter('footbridge_signature_failures_total');
+  const deprecated = counter('footbridge_deprecated_requests_total');
+  const rateLimited = counter('footbridge_rate_limited_total');
+  const duplicates = counter('footbridge_dedupe_hits_total');
+  const hopSeconds = histogram('footbridge_route_hop_seconds');
+  const macs = gauge('footbridge_macs_bound');
+  const displacements = counter('footbridge_displacements_total');
+  const contentions = counter('footbridge_contentions_total');
+  const leasesLost = counter('footbridge_lease_lost_total');
+  const takeOvers = counter('footbridge_device_take_overs_total');
+  const ignored = counter('footbridge_mac_frames_ignored_total');
+  const repeated = counter('footbridge_mac_sends_repeated_total');
+  const copied = counter('footbridge_mac_sends_copied_total');
+  const notConfirmed = counter('footbridge_mac_sends_not_confirmed_total');
+  const inbounds = counter('footbridge_inbound_total');
+  const lookUps = counter('footbridge_inbound_lookups_total');
+  const uncertain = counter('footbridge_inbound_uncertain_total');
+  const statuses = counter('footbridge_status_put_total');
+  const terminalSeconds = histogram('footbridge_status_terminal_seconds');
+  const stuck = gauge('footbridge_stuck_pending');
+  const calls = histogram('footbridge_crm_request_seconds');
+  const refreshes = counter('footbridge_oauth_refresh_total');
+  const seatsUsed = gauge('footbridge_seats_used');
+  const seatsMax = gauge('footbridge_seats_max');
+  const issues = gauge('footbridge_issues_open');
+  const lines = gauge('footbridge_lines');
+  const alerts = counter('footbridge_alerts_total');
 
   return {
-    descriptions,
-    webhook(status, code, seconds) {
-      webhooks.inc({ status, code });
+    webhook(path, status, code, seconds) {
+      webhooks.inc({ path, status, code });
       webhookSeconds.observe(seconds);
     },
     signatureRejected: (reason) => signatures.inc({ reason }),
     deprecatedPath: (path) => deprecated.inc({ path }),
+    rateLimited: (bucket) => rateLimited.inc({ bucket }),
+    duplicate: (kind) => duplicates.inc({ kind }),
+    routed: (seconds) => hopSeconds.observe(seconds),
     macBound: (change) => macs.inc(change),
     displaced: () => displacements.inc(),
     contended: () => contentions.inc(),
+    leaseLost: () => leasesLost.inc(),
     takenOver: () => takeOvers.inc(),
     frameIgnored: (reason) => ignored.inc({ reason }),
     sendRepeated: () => repeated.inc(),
     sendsCopied: (frames) => copied.inc(frames),
     sendNotConfirmed: (reason) => notConfirmed.inc({ reason }),
-    inbound: (result) => inbounds.inc({ result }),
-    inboundLookUp: (result) => lookUps.inc({ result }),
+    inbound(result) {
+      inbounds.inc({ result });
+      if (result === 'repeated') duplicates.inc({ kind: 'inbound' });
+    },
+    inboundLookUp(result) {
+      lookUps.inc({ result });
+      if (result === 'unknown') uncertain.inc();
+    },
     statusCall: (status, result) => statuses.inc({ status, result }),
+    statusTerminal: (seconds) => terminalSeconds.observe(seconds),
+    stuckPending: (messages) => stuck.set(messages),
     crmCall: (operation, status, seconds) => calls.observe({ operation, status }, seconds),
     tokenRefresh: (result) => refreshes.inc({ result }),
+    seats({ used, max }) {
+      seatsUsed.set(used);
+      seatsMax.set(max);
+    },
     issuesOpen(kinds) {
       issues.reset();
       for (const kind of kinds) issues.inc({ kind });
@@ -147,6 +159,10 @@ export function createMetrics(): Metrics {
         lines.set({ state }, states.filter((one) => one === state).length);
     },
     alert: (receiver, result) => alerts.inc({ receiver, result }),
+    readAtScrape(name, read) {
+      const collect = (): void => created.set(read());
+      const created = new Gauge({ ...definition(name), collect });
+    },
     async render() {
       return { type: registry.contentType, text: await registry.metrics() };
     },

@@ -55,6 +55,7 @@ import { settingsKeys } from '../ports/keys/settings-keys.ts';
 import type { KeySettings } from '../ports/keys/settings-keys.ts';
 import { createSqlLicenses } from '../ports/licenses/licenses-sql.ts';
 import { createSqlOperators } from '../ports/operators/operators-sql.ts';
+import { countRejections } from '../ports/limits/count-rejections.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import { createSqlReachFields } from '../ports/reach-fields/reach-fields-sql.ts';
 import { createSqlRetention } from '../ports/retention/retention-sql.ts';
@@ -110,7 +111,7 @@ export async function createBridge(
   );
   try {
     return await compose(
-      { config, log, clock, life, metrics: createMetrics(), node: randomUUID() },
+      { config, log, clock, life, metrics: createMetrics(version), node: randomUUID() },
       warnings,
     );
   } catch (error) {
@@ -156,7 +157,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   });
   life.add('ledger', () => ledger.shutDown());
   const cluster = await composeCluster(context, database, ledger, journal);
-  const { switchboard, changes, limits, messageEvents } = cluster;
+  const { switchboard, changes, messageEvents } = cluster;
+  const limits = countRejections(cluster.limits, metrics.rateLimited);
   const capture = await TextCapture.open({
     captures: createSqlCaptures({ db: database.db, clock }),
     changes,
@@ -260,6 +262,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       : undefined,
     journal,
     capture: (...message) => capture.take(...message),
+    onForwarded: metrics.routed,
+    onReplay: () => metrics.duplicate('webhook'),
     clock,
     log,
     failpoint,
@@ -298,7 +302,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       },
       raw: webhookRoute({
         receive,
-        onResponse: ({ status, code }, ms) => metrics.webhook(status, code, ms / 1000),
+        onResponse: (path, { status, code }, ms) => metrics.webhook(path, status, code, ms / 1000),
         onUnsigned(fault) {
           onUnsigned(fault);
           if (fault.header !== null) occurrences.rejectedSignatures.add('webhooks');

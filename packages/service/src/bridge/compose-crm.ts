@@ -174,6 +174,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       recentCalls.add(locationId, operation, status);
     },
   });
+  metrics.readAtScrape('footbridge_crm_circuit_open', () => client.openCircuits);
   const contacts = createContactCalls(client);
   const conversations = createConversationCalls(client);
   const otherNodes = config.cluster.engine === 'redis';
@@ -195,6 +196,8 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     readLagMs: config.crm.readLagMs,
     past: journal,
     count: metrics.statusCall,
+    onRepeat: () => metrics.duplicate('message'),
+    onTerminal: metrics.statusTerminal,
   });
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
@@ -232,6 +235,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     countLookUp: metrics.inboundLookUp,
   });
   life.add('inbound', () => inbound.close());
+  metrics.readAtScrape('footbridge_inbound_oldest_unacked_seconds', () => inbound.oldestSec);
 
   const kept = config.retentionDays * DAY_MS;
   life.add(

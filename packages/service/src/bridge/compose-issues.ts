@@ -38,6 +38,8 @@ export interface IssueOccurrences {
 
 const DAY_MS = 86_400_000;
 const MAX_UNCERTAIN = 200;
+/** A message without a result for this long is stuck. */
+const STUCK_MS = 600_000;
 const REPORT_MS = 60_000;
 
 /** Composes the check that opens and closes issues, and the figures of the last day. */
@@ -50,17 +52,24 @@ export function composeIssues(
   const macHistory = new MacHistory(() => clock.now());
 
   async function facts(): Promise<IssueFacts> {
-    const [locations, licenses, { messages: uncertain }, disk] = await Promise.all([
+    const at = clock.now();
+    const [locations, licenses, { messages: uncertain }, disk, stuck] = await Promise.all([
       overview.locations(),
       overview.licenses(),
       journal.list({
         direction: 'inbound',
         code: 'UNCERTAIN',
-        from: clock.now() - DAY_MS,
+        from: at - DAY_MS,
         limit: MAX_UNCERTAIN,
       }),
       diskSpace(config.dataDir),
+      journal.unfinishedSends(at - DAY_MS, at - STUCK_MS),
     ]);
+    metrics.stuckPending(stuck);
+    metrics.seats({
+      used: licenses.reduce((sum, { seats }) => sum + seats.used, 0),
+      max: licenses.reduce((sum, { seats }) => sum + seats.max, 0),
+    });
     macHistory.add(locations.filter(({ connected }) => connected !== null).length);
     await lines.check(
       locations.flatMap(({ locationId, connected }) =>

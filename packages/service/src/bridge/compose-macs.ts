@@ -114,8 +114,10 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
       },
       frameIgnored: (reason) => metrics.frameIgnored(reason),
       repeated: () => metrics.sendRepeated(),
+      leaseLost: () => metrics.leaseLost(),
     },
   });
+  metrics.readAtScrape('footbridge_mac_buffer_bytes_max', () => gateway.maxUnsentBytes);
   life.add('gateway', () => gateway.close());
 
   return {

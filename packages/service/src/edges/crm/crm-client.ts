@@ -80,11 +80,17 @@ const QUEUE_FULL = failed('crowded', {
 });
 const LEASE_STORE_AWAY = failed('away', { retryAfterMs: 500, unsent: true });
 
-export function createCrmClient(deps: CrmClientDeps): CrmClient {
+/** The client of the service, with a figure for metrics. */
+export interface MeasuredCrmClient extends CrmClient {
+  /** The number of locations whose circuit is open. */
+  readonly openCircuits: number;
+}
+
+export function createCrmClient(deps: CrmClientDeps): MeasuredCrmClient {
   return new HttpCrmClient(deps);
 }
 
-class HttpCrmClient implements CrmClient {
+class HttpCrmClient implements MeasuredCrmClient {
   readonly #transport: Transport;
   readonly #origin: string;
   readonly #prefix: string;
@@ -106,6 +112,10 @@ class HttpCrmClient implements CrmClient {
     this.#clock = deps.clock;
     this.#throttles = new LocationThrottles(deps.clock, deps.callsPer10Sec ?? 90);
     this.#observe = deps.observe;
+  }
+
+  get openCircuits(): number {
+    return this.#throttles.open;
   }
 
   async attempt<T>(call: CrmCall<T>, guard: SendGuard = {}): Promise<Attempt<T>> {

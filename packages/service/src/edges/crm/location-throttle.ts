@@ -180,6 +180,11 @@ export class LocationThrottles {
     this.#max = max;
   }
 
+  /** The number of locations whose circuit is open. */
+  get open(): number {
+    return this.#throttles.values().reduce((sum, { isOpen }) => sum + Number(isOpen), 0);
+  }
+
   of(locationId: string): LocationThrottle {
     const known = this.#throttles.get(locationId);
     if (known !== undefined) return known;

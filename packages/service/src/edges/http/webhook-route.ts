@@ -29,7 +29,11 @@ const MAX_PARSED_AT_ONCE = 32_768;
 export interface WebhookRouteDeps {
   readonly receive: ReceiveWebhook;
   /** Called once per response, for metrics. */
-  readonly onResponse?: (response: Pick<WebhookResponse, 'status' | 'code'>, ms: number) => void;
+  readonly onResponse?: (
+    path: string,
+    response: Pick<WebhookResponse, 'status' | 'code'>,
+    ms: number,
+  ) => void;
   readonly onUnsigned?: (fault: SignatureFault) => void;
 }
 
@@ -40,7 +44,13 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
   const memory = new BodyMemory(BUDGETS.webhooks.memoryBytes);
   const largeBodies = new BoundedShare();
 
-  function write(response: ServerResponse, requestId: RequestId, rendered: Rendered, since: number): void {
+  function write(
+    path: string,
+    response: ServerResponse,
+    requestId: RequestId,
+    rendered: Rendered,
+    since: number,
+  ): void {
     const { status, type, headers, body } = rendered;
     const fields = [
       'Content-Type',
@@ -52,22 +62,23 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
     ];
     for (const name in headers) fields.push(name, headers[name] ?? '');
     response.writeHead(status, fields).end(body);
-    onResponse?.(rendered, performance.now() - since);
+    onResponse?.(path, rendered, performance.now() - since);
   }
 
   return (request, response, address) => {
-    const channel = WEBHOOK_PATHS.get(pathOf(request.url ?? ''));
+    const path = pathOf(request.url ?? '');
+    const channel = WEBHOOK_PATHS.get(path);
     if (channel === undefined) return false;
     const requestId = nextRequestId();
     if (request.method !== 'POST') {
-      write(response, requestId, WRONG_METHOD, performance.now());
+      write(path, response, requestId, WRONG_METHOD, performance.now());
       return true;
     }
     const onSize = (bytes: number) => memory.grow(request, response, bytes);
     const handle = (raw: Buffer, since: number) => {
       const contentType = (request.headers['content-type'] ?? '').toLowerCase();
       const parsed = parseBody(raw, contentType);
-      if (typeof parsed === 'number') return write(response, requestId, page(parsed), since);
+      if (typeof parsed === 'number') return write(path, response, requestId, page(parsed), since);
       const { headers } = request;
       void receive({
         requestId,
@@ -79,12 +90,12 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
         address: addressKey(address),
       }).then((outcome) => {
         if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
-        write(response, requestId, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
+        write(path, response, requestId, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
       });
     };
     readBody(request, onSize, (raw) => {
       const since = performance.now();
-      if (typeof raw === 'number') write(response, requestId, page(raw), since);
+      if (typeof raw === 'number') write(path, response, requestId, page(raw), since);
       else if (raw.length <= MAX_PARSED_AT_ONCE) handle(raw, since);
       else largeBodies.run(() => handle(raw, since));
     });

@@ -49,6 +49,8 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'f
 export interface MacGateway {
   /** Open sockets on this node, registered or not. */
   readonly sessions: number;
+  /** The most bytes that wait in the socket of one Mac. */
+  readonly maxUnsentBytes: number;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
   /** Rejects new Macs and closes the connected ones within about `ms`, so that they reconnect to another node. */
   drain(ms: number): Promise<void>;
@@ -126,6 +128,10 @@ class Gateway implements MacGateway, SessionHost {
 
   get sessions(): number {
     return this.#wheel.size;
+  }
+
+  get maxUnsentBytes(): number {
+    return this.#slow.maxUnsent;
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {

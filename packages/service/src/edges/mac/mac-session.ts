@@ -63,6 +63,8 @@ export interface MacEvents {
   frameIgnored(reason: 'unknown_type' | 'invalid_state'): void;
   /** An unconfirmed frame was written again. */
   repeated(): void;
+  /** The node could not confirm that it holds the location. */
+  leaseLost(): void;
 }
 
 /** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
@@ -572,6 +574,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   disconnect(reason: DisconnectReason): void {
+    if (reason === 'fenced') this.#deps.events.leaseLost();
     this.end(...DISCONNECTS[reason]);
   }
 

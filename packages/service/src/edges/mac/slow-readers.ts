@@ -20,6 +20,11 @@ export class SlowReaders {
     this.#watched.delete(reader);
   }
 
+  /** The most bytes that one socket has not sent. */
+  get maxUnsent(): number {
+    return this.#watched.keys().reduce((most, { unsent }) => Math.max(most, unsent), 0);
+  }
+
   check(now: number): void {
     for (const [reader, progress] of this.#watched) {
       if (reader.unsent === 0) {

@@ -72,6 +72,8 @@ export interface InboundDeps extends LeaseChecks {
  * CRM is read before anything is posted again (I9). In order per chat; chats run side by side.
  */
 export interface Inbound {
+  /** The age of the oldest message that is not acknowledged; 0 when there is none. */
+  readonly oldestSec: number;
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
   /** The CRM wrote to this contact at this number: it is preferred when the search finds several. */
   prefer(locationId: string, phone: string, contactId: string): void;
@@ -113,6 +115,12 @@ class InboundDeliveries implements Inbound {
     const { contacts, conversations, guids, clock, settings } = deps;
     this.#contacts = new ContactBook(contacts, clock, settings.createContacts, settings);
     this.#lost = new LostMessages({ contacts, conversations, guids, clock, ...settings });
+  }
+
+  get oldestSec(): number {
+    // A Map keeps the order of insertion.
+    const [oldest] = this.#jobs.values();
+    return oldest === undefined ? 0 : (this.#deps.clock.monotonic() - oldest.job.startedAt) / 1000;
   }
 
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome> {

@@ -1,5 +1,6 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -19,6 +20,9 @@ export interface ForwardDeps {
   readonly forwarding: Forwarding;
   readonly log: Log;
   readonly failpoint: Failpoint | undefined;
+  readonly clock: Clock;
+  /** The frame was written. `seconds` is the time that took. */
+  readonly onForwarded?: (seconds: number) => void;
 }
 
 /** Why a message was not forwarded. */
@@ -32,11 +36,13 @@ export interface Unsent {
 export async function forward(
   locationId: LocationId,
   frame: SendFrame,
-  { forwarding, log, failpoint }: ForwardDeps,
+  { forwarding, log, failpoint, clock, onForwarded }: ForwardDeps,
 ): Promise<Unsent | undefined> {
   try {
     if (failpoint !== undefined) await failOnRequest(failpoint);
+    const since = clock.monotonic();
     const outcome = await forwarding.send(locationId, frame);
+    if (outcome === 'written') onForwarded?.((clock.monotonic() - since) / 1000);
     if (failpoint !== undefined) await failpoint('outbound.afterForward');
     return outcome === 'written' ? undefined : { rejection: notConnected(locationId), isCertain: true };
   } catch (error) {

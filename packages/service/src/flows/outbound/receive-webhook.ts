@@ -42,6 +42,8 @@ export interface OutboundDeps
   readonly journal: Journal;
   readonly isSuppressed: IsSuppressed;
   readonly capture: CaptureText;
+  /** A repeated webhook was not sent again. */
+  readonly onReplay?: () => void;
   readonly settings: RateDeps['settings'] & {
     readonly unsignedPerMinute: number;
     readonly acceptedTypes: readonly string[];
@@ -113,11 +115,13 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
       rejected = await pass(received, checked, rate);
       return rejected === undefined;
     });
-    if (isReplay)
+    if (isReplay) {
+      deps.onReplay?.();
       log.warn(
         { event: 'webhook.replayed', requestId, locationId },
         'repeated webhook without a messageId, not sent again',
       );
+    }
     return rejected ?? sent;
   }
 

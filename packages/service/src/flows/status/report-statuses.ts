@@ -24,6 +24,10 @@ export interface StatusReportsDeps extends StatusDeliveryDeps, StatusHistoryDeps
   readonly journal: Journal;
   readonly failpoint: Failpoint | undefined;
   readonly count?: (status: Status, result: CountedResult) => void;
+  /** Another request for a message was recognised. */
+  readonly onRepeat?: () => void;
+  /** The CRM accepted a final status from the Mac, this long after the webhook. */
+  readonly onTerminal?: (seconds: number) => void;
 }
 
 /** Values of a metric's label. */
@@ -98,6 +102,7 @@ class QueuedReports implements StatusReports {
     const known = hasCallbacks ? this.#attempts.get(attempt.key ?? '') : undefined;
     const joined = known?.outcome === 'failed' ? undefined : known;
     const isRepeat = joined !== undefined;
+    if (isRepeat) this.#deps.onRepeat?.();
     this.#requests.set(requestId, { attempt: joined ?? attempt, isRepeat, isReported: false });
     if (!hasCallbacks) return;
     if (joined === undefined) this.#begin(attempt, known, lease);
@@ -300,6 +305,7 @@ class QueuedReports implements StatusReports {
     this.#deps.count?.(status, countedResult(result));
     if (result.ok) {
       attempt.lastStatus = status;
+      if (delivery.source === 'terminal') this.#timeTerminal(requestId);
       const isPending = status === 'pending' && attempt.terminal === undefined;
       this.#deps.journal.step(requestId, 'crm_told', {
         ...(isPending && { state: 'pending' }),
@@ -310,6 +316,12 @@ class QueuedReports implements StatusReports {
       this.#recordFailed(requestId, status, result);
     }
     return result;
+  }
+
+  #timeTerminal(requestId: string): void {
+    const { onTerminal, clock } = this.#deps;
+    const acceptedAt = requestTime(requestId);
+    if (acceptedAt !== undefined) onTerminal?.(Math.max(0, clock.now() - acceptedAt) / 1000);
   }
 
   #recordFailed(

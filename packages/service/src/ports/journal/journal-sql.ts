@@ -258,6 +258,10 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.inboundHours(locationId, from));
   }
 
+  unfinishedSends(from: number, until: number) {
+    return this.#read(() => this.#reader.unfinishedSends(from, until));
+  }
+
   lastInbound(since: number) {
     return this.#read(() => this.#reader.lastInbound(since));
   }

@@ -303,6 +303,26 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect([...(await journal.lastInbound(since))]).toEqual([['loc1', since + 5]]);
     });
 
+    it('counts the sends of a span of time that have no result', async () => {
+      const from = clock.now();
+      const send = async (id: string, state?: 'delivered' | 'failed') => {
+        journal.open(entry({ id }), 'accepted');
+        journal.step(id, 'written', { state: 'written' });
+        if (state !== undefined) journal.step(id, 'mac_says', { state });
+        await clock.advance(10);
+      };
+      await send('a');
+      await send('b', 'delivered');
+      await send('c', 'failed');
+      await send('d');
+      journal.step('d', 'crm_told', { state: 'pending', detail: { status: 'pending' } });
+      journal.open(entry({ direction: 'inbound' }), 'received');
+      const end = clock.now();
+      expect(await journal.unfinishedSends(from, end)).toBe(2);
+      expect(await journal.unfinishedSends(from + 10, end)).toBe(1);
+      expect(await journal.unfinishedSends(from, end - 10)).toBe(1);
+    });
+
     it('returns the newest sends of locations with a send that failed or has no result', async () => {
       const from = clock.now();
       const send = async (id: string, locationId: string, state: 'delivered' | 'failed' | undefined) => {

@@ -255,6 +255,20 @@ export function createReader(db: Database, hash: KeyedHash) {
       return sends;
     },
 
+    async unfinishedSends(from: number, until: number): Promise<number> {
+      const found = await db
+        .selectFrom('messages')
+        .select((eb) => eb.fn.countAll().as('count'))
+        .where('status', 'in', ['written', 'pending'])
+        // The index of unfinished messages has this condition.
+        .where('status', '<>', sql.lit('delivered'))
+        .where('direction', '=', 'outbound')
+        .where('created_at', '>=', from)
+        .where('created_at', '<', until)
+        .executeTakeFirst();
+      return Number(found?.count ?? 0);
+    },
+
     async inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined> {
       return await db
         .selectFrom('messages')
