@@ -8,6 +8,7 @@ import type { Channel } from '@footbridge/protocol/codes';
 import { configurationPage, envExample } from '@footbridge/service/config/documents';
 import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
+import { dashboardFiles } from './grafana-dashboards.ts';
 import { operatePage } from './log-events.ts';
 import { metricsPage } from './metrics-page.ts';
 import { verifiedPage, verifiedTable } from './mac-verified.ts';
@@ -44,6 +45,7 @@ function errorsPage(): string {
 const DOCUMENTS: Record<string, (root: string) => string | Promise<string>> = {
   '.env.example': envExample,
   'docs/api.md': apiPage,
+  ...dashboardFiles(),
   'docs/cli.md': cliPage,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,

@@ -5,7 +5,7 @@ const HEAD = `# Metrics
 
 <!-- Made from packages/service/src/metrics-table.ts by \`npm run check -- --write\`. -->
 
-\`GET /metrics\` on the operator listener returns them in the text format of Prometheus, without a token. How to collect them: [observe.md](observe.md).
+\`GET /metrics\` on the operator listener returns them in the text format of Prometheus, without a token. How to collect them: [observe.md](observe.md). What to do when an alert fires: [runbooks.md](runbooks.md).
 
 No label carries a location, phone number, token or id, so the number of series does not grow with tenants, Macs or messages. Counters and histograms count what happened on one node: add up the nodes. Gauges *of all nodes* are the same on each: take the maximum. A counter whose label values are all listed here starts at 0.
 `;

@@ -12,6 +12,7 @@ export const GROUPS = {
     'packages/demo/src/page*.test.ts',
     'tests/console/*.test.ts',
     'tests/docs/*.test.ts',
+    'tests/observe/prometheus.test.ts',
   ],
   /** Kill processes, open a browser or fuzz the decoders: left out of a quick run. */
   disruptive: [

@@ -3,7 +3,8 @@ import { shareFindings } from '@footbridge/testkit/servers/findings';
 import { CADDY } from '@footbridge/testkit/servers/caddy';
 import { NGINX } from '@footbridge/testkit/servers/nginx';
 import { POSTGRES } from '@footbridge/testkit/servers/postgres';
+import { PROMETHEUS } from '@footbridge/testkit/servers/prometheus';
 import { REDIS } from '@footbridge/testkit/servers/redis';
 
 /** Servers and browsers are searched for, checked and reported once per run, not once per test file. */
-export default () => shareFindings([CADDY, CHROMIUM, NGINX, POSTGRES, REDIS]);
+export default () => shareFindings([CADDY, CHROMIUM, NGINX, POSTGRES, PROMETHEUS, REDIS]);

@@ -75,7 +75,9 @@ async function download(
     }),
   ];
   const { stdout } = await apt('apt-cache', [...options, 'depends', packages[0]]);
-  const libraries = [...stdout.matchAll(/^\s+Depends: (z?lib[a-z0-9.+-]+)$/gm)].map(([, name]) => name ?? '');
+  const libraries = [...stdout.matchAll(/^\s+Depends: (z?lib(?!js-)[a-z0-9.+-]+)$/gm)].map(
+    ([, name]) => name ?? '',
+  );
   const install = ['install', '--yes', '--download-only', '--no-install-recommends'];
   await apt('apt-get', [...options, ...install, ...libraries]);
   await apt('apt-get', [...options, 'download', ...packages], archives);
