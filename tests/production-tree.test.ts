@@ -14,6 +14,12 @@ const RUNTIME: Record<string, readonly string[]> = {
   protocol: [],
   runtime: ['pino'],
   service: [
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-metrics-otlp-http',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-metrics',
+    '@opentelemetry/sdk-trace',
     '@prometheus-io/client',
     '@redis/client',
     'fastify',

@@ -191,6 +191,7 @@ const SERVICE_FRAMES = {
       attachments: { type: 'array', items: attachment, maxItems: MAX_ATTACHMENTS },
       channel: { type: 'string', enum: ['imessage', 'sms'] },
       again: { type: 'boolean' },
+      traceparent: { type: 'string', maxLength: 128 },
     },
     required: ['type', 'requestId', 'messageId', 'contactId', 'phone', 'message', 'attachments', 'channel'],
   },

@@ -36,6 +36,30 @@ export interface Metrics {
   /** Registers a gauge whose value is read at each scrape. */
   readonly readAtScrape: (name: GaugeName, read: () => number) => void;
   readonly render: () => Promise<{ type: string; text: string }>;
+  /** Reads all metrics, as `render` does. */
+  readonly families: () => Promise<readonly MetricFamily[]>;
+}
+
+/** One metric with all its samples. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly samples: readonly MetricSample[];
+}
+
+export interface MetricSample {
+  /** With the suffix of a part of a histogram. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Parts of histograms and summaries have a name of their own, and some have no labels. */
+interface LibrarySample {
+  readonly metricName?: string;
+  readonly labels?: Readonly<Record<string, unknown>>;
+  readonly value: number;
 }
 
 type MetricName = keyof typeof METRICS;
@@ -162,6 +186,21 @@ export function createMetrics(version: string): Metrics {
     readAtScrape(name, read) {
       const collect = (): void => created.set(read());
       const created = new Gauge({ ...definition(name), collect });
+    },
+    async families() {
+      const families = await registry.getMetricsAsJSON();
+      return families.map(({ name, help, type, values }) => ({
+        name,
+        help,
+        type,
+        samples: values.map((sample: LibrarySample) => ({
+          name: sample.metricName ?? name,
+          labels: Object.fromEntries(
+            Object.entries(sample.labels ?? {}).map(([label, value]) => [label, String(value)]),
+          ),
+          value: sample.value,
+        })),
+      }));
     },
     async render() {
       return { type: registry.contentType, text: await registry.metrics() };

@@ -71,6 +71,7 @@ import { composeCrm } from './compose-crm.ts';
 import { composeIssues } from './compose-issues.ts';
 import { composeMacs } from './compose-macs.ts';
 import { composePrivacy } from './compose-privacy.ts';
+import { composeTelemetry } from './compose-telemetry.ts';
 import type { BridgeContext } from './context.ts';
 import { pruneHourly } from './prune-hourly.ts';
 
@@ -139,6 +140,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
   const journal = createSqlJournal({ database, clock, log, handleKeys });
   life.add('journal', () => journal.close());
+  const telemetry = await composeTelemetry(context, journal, version);
   const handleHash = keyedHash(handleKeys);
   const suppressions = createSqlSuppressions({
     db: database.db,
@@ -271,6 +273,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       ...config.limits,
       acceptedTypes: config.crm.acceptedTypes,
       sendAltId: config.crm.sendAltId,
+      isTraced: telemetry.traceWebhook !== undefined,
     },
   });
 
@@ -302,7 +305,11 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       },
       raw: webhookRoute({
         receive,
-        onResponse: (path, { status, code }, ms) => metrics.webhook(path, status, code, ms / 1000),
+        onResponse(handled) {
+          const { path, status, code, ms } = handled;
+          metrics.webhook(path, status, code, ms / 1000);
+          telemetry.traceWebhook?.(handled);
+        },
         onUnsigned(fault) {
           onUnsigned(fault);
           if (fault.header !== null) occurrences.rejectedSignatures.add('webhooks');
@@ -446,7 +453,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     url: publicListener.url,
     operatorUrl: operatorListener.url,
     operatorToken: token.token,
-    closeWithinMs: Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + ENGINES_MS,
+    closeWithinMs:
+      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + ENGINES_MS + telemetry.closeWithinMs,
     async replaceKeys(settings) {
       fixedKeys = settingsKeys(settings);
       await ring.reload();

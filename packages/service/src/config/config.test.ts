@@ -305,3 +305,64 @@ describe('alerts', () => {
     ]);
   });
 });
+
+describe('telemetry', () => {
+  it('is off without an endpoint', () => {
+    expect(loadConfig({}).config.telemetry).toMatchObject({ traces: undefined, metrics: undefined });
+  });
+
+  it('uses the base address of a collector, or the address of one kind', () => {
+    const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318/base/' };
+    expect(loadConfig(base).config.telemetry).toMatchObject({
+      traces: { url: 'http://collector.example:4318/base/v1/traces', ratio: 1, followsCaller: true },
+      metrics: { url: 'http://collector.example:4318/base/v1/metrics', intervalMs: 60_000 },
+      serviceName: 'footbridge',
+    });
+    const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector.example/t' };
+    expect(loadConfig(traces).config.telemetry).toMatchObject({
+      traces: { url: 'https://collector.example/t' },
+      metrics: undefined,
+    });
+    const { telemetry } = loadConfig({ ...base, ...traces, OTEL_TRACES_EXPORTER: 'none' }).config;
+    expect(telemetry.traces).toBeUndefined();
+    expect(telemetry.metrics).toBeDefined();
+  });
+
+  it.each([
+    ['always_on', 1, false],
+    ['always_off', 0, false],
+    ['traceidratio', 0.1, false],
+    ['parentbased_always_off', 0, true],
+    ['parentbased_traceidratio', 0.1, true],
+  ])('reads the sampler %s', (sampler, ratio, followsCaller) => {
+    const { traces } = loadConfig({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+      OTEL_TRACES_SAMPLER: sampler,
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+    }).config.telemetry;
+    expect(traces).toMatchObject({ ratio, followsCaller });
+  });
+
+  it('reads headers and attributes, percent-encoded', () => {
+    const { headers, resource } = loadConfig({
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc, x-team = ops ',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    }).config.telemetry;
+    expect(headers).toEqual({ authorization: 'Bearer abc', 'x-team': 'ops' });
+    expect(resource).toEqual({ 'deployment.environment.name': 'test' });
+  });
+
+  it('rejects what it cannot read, without quoting secrets', () => {
+    expect(
+      problemsOf({
+        OTEL_EXPORTER_OTLP_HEADERS: 'secret',
+        OTEL_TRACES_SAMPLER: 'some',
+        OTEL_TRACES_SAMPLER_ARG: '1.5',
+      }),
+    ).toEqual([
+      'OTEL_EXPORTER_OTLP_HEADERS must be a list such as name=value,name=value, percent-encoded',
+      expect.stringContaining('OTEL_TRACES_SAMPLER must be one of always_on, always_off, traceidratio'),
+      'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1',
+    ]);
+  });
+});

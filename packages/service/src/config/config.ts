@@ -110,8 +110,26 @@ export interface Config {
     readonly convertHeic: boolean;
   };
   readonly alerts: AlertsConfig;
+  readonly telemetry: TelemetryConfig;
   readonly logLevel: string;
   readonly failpoints: string | undefined;
+}
+
+/** Where traces and metrics are sent; undefined: nowhere. */
+export interface TelemetryConfig {
+  readonly traces: TracesConfig | undefined;
+  readonly metrics: { readonly url: string; readonly intervalMs: number } | undefined;
+  readonly headers: Record<string, string>;
+  readonly serviceName: string;
+  readonly resource: Readonly<Record<string, string>>;
+}
+
+export interface TracesConfig {
+  readonly url: string;
+  /** The share of messages to trace. */
+  readonly ratio: number;
+  /** Whether a caller that names its span decides instead. */
+  readonly followsCaller: boolean;
 }
 
 export interface AlertsConfig {
@@ -257,6 +275,35 @@ function alertsOf(settings: Settings): AlertsConfig {
   };
 }
 
+function telemetryOf(settings: Settings): TelemetryConfig {
+  const { otlpEndpoint, otlpTracesEndpoint, otlpMetricsEndpoint, tracesSampler = '' } = settings;
+  const urlOf = (full: string | undefined, exporter: 'otlp' | 'none' | undefined, path: string) => {
+    if (exporter === 'none') return undefined;
+    return full ?? (otlpEndpoint && `${otlpEndpoint}${path}`);
+  };
+  const tracesUrl = urlOf(otlpTracesEndpoint, settings.tracesExporter, '/v1/traces');
+  const metricsUrl = urlOf(otlpMetricsEndpoint, settings.metricsExporter, '/v1/metrics');
+  const root = tracesSampler.replace('parentbased_', '');
+  const ratios: Record<string, number> = { always_on: 1, always_off: 0 };
+  return {
+    traces:
+      tracesUrl === undefined
+        ? undefined
+        : {
+            url: tracesUrl,
+            ratio: ratios[root] ?? settings.tracesSamplerArg ?? 1,
+            followsCaller: root !== tracesSampler,
+          },
+    metrics:
+      metricsUrl === undefined
+        ? undefined
+        : { url: metricsUrl, intervalMs: settings.metricExportIntervalMs ?? 60_000 },
+    headers: settings.otlpHeaders ?? {},
+    serviceName: settings.serviceName ?? 'footbridge',
+    resource: settings.resourceAttributes ?? {},
+  };
+}
+
 const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');
 
 function build(settings: Settings): Config {
@@ -339,6 +386,7 @@ function build(settings: Settings): Config {
       convertHeic: value(settings.mediaHeic) === 'on',
     },
     alerts: alertsOf(settings),
+    telemetry: telemetryOf(settings),
     logLevel: value(settings.logLevel),
     failpoints: settings.failpoints,
   };

@@ -185,6 +185,21 @@ const quietHours = (value: string): QuietHours =>
   parseQuietHours(value, 'UTC') ??
   fail('must be two times of day and a time zone, such as 22:00-07:00 Europe/Berlin');
 
+/** `name=value,name=value`, percent-encoded, as OpenTelemetry defines it. The message never quotes the value. */
+const pairs = (value: string): Record<string, string> => {
+  const rule = 'must be a list such as name=value,name=value, percent-encoded';
+  const entries = value.split(',').map((pair) => /^\s*([^=\s]+)\s*=(.*)$/.exec(pair) ?? fail(rule));
+  if (!entries.every(([, , given = '']) => isPercentEncoded(given))) return fail(rule);
+  return Object.fromEntries(
+    entries.map(([, name = '', given = '']) => [name, decodeURIComponent(given.trim())]),
+  );
+};
+
+const ratio = (value: string) => {
+  const number = /^(?:\d+\.?\d*|\.\d+)$/.test(value) ? Number(value) : Number.NaN;
+  return number <= 1 ? number : fail('must be a number from 0 to 1');
+};
+
 const failpoints = (value: string) => (isFailpointList(value) ? value : fail(FAILPOINT_RULE));
 
 const define = <T>(
@@ -755,6 +770,92 @@ export const SETTINGS = {
     'false',
     flag,
     'Allow receivers with private addresses and http: addresses.',
+  ),
+
+  otlpEndpoint: define(
+    'Telemetry',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    undefined,
+    webAddress,
+    'Base address of an OpenTelemetry collector, such as http://127.0.0.1:4318. Traces and metrics are sent to it as OTLP over HTTP with JSON.',
+  ),
+  otlpTracesEndpoint: define(
+    'Telemetry',
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    undefined,
+    webAddress,
+    'Full address for traces. Default: /v1/traces at OTEL_EXPORTER_OTLP_ENDPOINT.',
+  ),
+  otlpMetricsEndpoint: define(
+    'Telemetry',
+    'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+    undefined,
+    webAddress,
+    'Full address for metrics. Default: /v1/metrics at OTEL_EXPORTER_OTLP_ENDPOINT.',
+  ),
+  otlpHeaders: define(
+    'Telemetry',
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    undefined,
+    pairs,
+    'Headers of the requests to the collector, such as authorization=Bearer%20TOKEN.',
+    SECRET,
+  ),
+  tracesExporter: define(
+    'Telemetry',
+    'OTEL_TRACES_EXPORTER',
+    'otlp',
+    choice('otlp', 'none'),
+    'none sends no traces.',
+  ),
+  metricsExporter: define(
+    'Telemetry',
+    'OTEL_METRICS_EXPORTER',
+    'otlp',
+    choice('otlp', 'none'),
+    'none sends no metrics; Prometheus can read them in any case.',
+  ),
+  tracesSampler: define(
+    'Telemetry',
+    'OTEL_TRACES_SAMPLER',
+    'parentbased_always_on',
+    choice(
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ),
+    'Which messages are traced. parentbased: as the traceparent of the webhook says, if it has one.',
+  ),
+  tracesSamplerArg: define(
+    'Telemetry',
+    'OTEL_TRACES_SAMPLER_ARG',
+    '1',
+    ratio,
+    'Share of messages that traceidratio traces, from 0 to 1.',
+  ),
+  metricExportIntervalMs: define(
+    'Telemetry',
+    'OTEL_METRIC_EXPORT_INTERVAL',
+    '60000',
+    wholeNumber(100, 3_600_000),
+    'Milliseconds between two exports of metrics.',
+  ),
+  serviceName: define(
+    'Telemetry',
+    'OTEL_SERVICE_NAME',
+    'footbridge',
+    text,
+    'Name of the service in traces and metrics.',
+  ),
+  resourceAttributes: define(
+    'Telemetry',
+    'OTEL_RESOURCE_ATTRIBUTES',
+    undefined,
+    pairs,
+    'More attributes of all traces and metrics, such as deployment.environment.name=production.',
   ),
 
   allowInsecure: define(

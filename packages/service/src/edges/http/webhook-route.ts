@@ -28,13 +28,18 @@ const MAX_PARSED_AT_ONCE = 32_768;
 
 export interface WebhookRouteDeps {
   readonly receive: ReceiveWebhook;
-  /** Called once per response, for metrics. */
-  readonly onResponse?: (
-    path: string,
-    response: Pick<WebhookResponse, 'status' | 'code'>,
-    ms: number,
-  ) => void;
+  /** Called once per response. */
+  readonly onResponse?: (handled: HandledRequest) => void;
   readonly onUnsigned?: (fault: SignatureFault) => void;
+}
+
+/** For metrics and traces. */
+export interface HandledRequest extends Pick<WebhookResponse, 'status' | 'code'> {
+  readonly path: string;
+  readonly requestId: RequestId;
+  /** The header, unchecked. */
+  readonly traceparent: unknown;
+  readonly ms: number;
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
@@ -44,25 +49,19 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
   const memory = new BodyMemory(BUDGETS.webhooks.memoryBytes);
   const largeBodies = new BoundedShare();
 
-  function write(
-    path: string,
-    response: ServerResponse,
-    requestId: RequestId,
-    rendered: Rendered,
-    since: number,
-  ): void {
-    const { status, type, headers, body } = rendered;
+  function write(received: Received, response: ServerResponse, rendered: Rendered, since: number): void {
+    const { status, code, type, headers, body } = rendered;
     const fields = [
       'Content-Type',
       type,
       'Content-Length',
       String(Buffer.byteLength(body)),
       'X-Request-Id',
-      requestId,
+      received.requestId,
     ];
     for (const name in headers) fields.push(name, headers[name] ?? '');
     response.writeHead(status, fields).end(body);
-    onResponse?.(path, rendered, performance.now() - since);
+    onResponse?.({ ...received, status, code, ms: performance.now() - since });
   }
 
   return (request, response, address) => {
@@ -70,15 +69,16 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
     const channel = WEBHOOK_PATHS.get(path);
     if (channel === undefined) return false;
     const requestId = nextRequestId();
+    const received = { path, requestId, traceparent: request.headers['traceparent'] };
     if (request.method !== 'POST') {
-      write(path, response, requestId, WRONG_METHOD, performance.now());
+      write(received, response, WRONG_METHOD, performance.now());
       return true;
     }
     const onSize = (bytes: number) => memory.grow(request, response, bytes);
     const handle = (raw: Buffer, since: number) => {
       const contentType = (request.headers['content-type'] ?? '').toLowerCase();
       const parsed = parseBody(raw, contentType);
-      if (typeof parsed === 'number') return write(path, response, requestId, page(parsed), since);
+      if (typeof parsed === 'number') return write(received, response, page(parsed), since);
       const { headers } = request;
       void receive({
         requestId,
@@ -90,18 +90,20 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
         address: addressKey(address),
       }).then((outcome) => {
         if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
-        write(path, response, requestId, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
+        write(received, response, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
       });
     };
     readBody(request, onSize, (raw) => {
       const since = performance.now();
-      if (typeof raw === 'number') write(path, response, requestId, page(raw), since);
+      if (typeof raw === 'number') write(received, response, page(raw), since);
       else if (raw.length <= MAX_PARSED_AT_ONCE) handle(raw, since);
       else largeBodies.run(() => handle(raw, since));
     });
     return true;
   };
 }
+
+type Received = Pick<HandledRequest, 'path' | 'requestId' | 'traceparent'>;
 
 interface Rendered extends WebhookResponse {
   readonly type: string;

@@ -453,8 +453,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (frame.type === 'reach_request') return this.#ask(frame);
     if (frame.type !== 'send') return this.#put(frame) === undefined ? 'overloaded' : 'written';
     if (!this.#send(frame)) return 'overloaded';
-    const { requestId, messageId } = frame;
-    this.#deps.journal.step(requestId, 'written', { state: 'written', detail: { epoch } });
+    const { requestId, messageId, traceparent } = frame;
+    const detail = { epoch, ...(traceparent !== undefined && { traceparent }) };
+    this.#deps.journal.step(requestId, 'written', { state: 'written', detail });
     this.#deps.statuses.published({ requestId, messageId, locationId: lease.locationId, lease });
     return 'written';
   }

@@ -5,6 +5,7 @@ import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { Limits, Verdict } from '../../ports/limits/limits.ts';
 import { asReply } from './as-reply.ts';
+import { callerOf } from './caller-of.ts';
 import { ageCheck } from './check-age.ts';
 import type { CheckAge } from './check-age.ts';
 import { checkAttachments } from './check-attachments.ts';
@@ -54,6 +55,8 @@ export interface OutboundDeps
     readonly replayMemory: boolean;
     /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
     readonly sendAltId: boolean;
+    /** Whether messages are traced, in the trace of the caller if it names one. */
+    readonly isTraced: boolean;
   };
   readonly limits: Pick<Limits, 'take' | 'peek'>;
 }
@@ -80,7 +83,8 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     if (!signature.ok) return { kind: 'unsigned', fault: signature.fault };
 
     if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
-    const received = { request, fields, key: signature.key };
+    const traceparent = settings.isTraced ? callerOf(request) : undefined;
+    const received = { request, fields, key: signature.key, traceparent };
     const check = async () => {
       const rate = await limitRate({ locationId: fields.locationId, address });
       const checked = rate.allowed ? await checkMessage(received, { checkPhone, checkAge }, deps) : undefined;
@@ -157,7 +161,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
 
 /** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
 async function checkMessage(
-  { request, fields }: Received,
+  { request, fields, traceparent }: Received,
   { checkPhone, checkAge }: { readonly checkPhone: CheckPhone; readonly checkAge: CheckAge },
   deps: OutboundDeps,
 ): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
@@ -199,6 +203,7 @@ async function checkMessage(
       message: deps.settings.sendAltId ? asReply(message, fields.replyToAltId) : message,
       attachments,
       channel,
+      ...(traceparent !== undefined && { traceparent }),
     },
   };
 }

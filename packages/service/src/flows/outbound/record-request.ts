@@ -17,6 +17,8 @@ export interface Received {
   readonly request: WebhookRequest;
   readonly fields: Fields;
   readonly key: TrustedKey;
+  /** The caller's span; undefined when messages are not traced. */
+  readonly traceparent: string | undefined;
 }
 
 export function recordAccepted(
@@ -73,12 +75,13 @@ function entryOf({ request, fields }: Received, locationId: LocationId, handle: 
 }
 
 /** For the operator's trail. */
-function detailOf({ request, fields, key }: Received): StepDetail {
+function detailOf({ request, fields, key, traceparent }: Received): StepDetail {
   return {
     key: key.label,
     bytes: request.rawBody.length,
     channel: request.channel,
     ...userOf(fields),
+    ...(traceparent !== undefined && { traceparent }),
   };
 }
 

@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto';
+
+import { requestTime } from '@footbridge/protocol/ids';
+import { parseTraceParent } from '@footbridge/protocol/traceparent';
+import type { TraceParent } from '@footbridge/protocol/traceparent';
+
+import type { JournalEvent, StepDetail } from '../../ports/journal/journal.ts';
+import { RecentCache } from '../../recent-cache.ts';
+
+/** A span that has ended. Attributes are ids, codes and numbers, never a text, a phone number or a token. */
+export interface FinishedSpan {
+  readonly name: string;
+  readonly kind: 'server' | 'client' | 'consumer';
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentId: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly from: number;
+  readonly until: number;
+  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly failed: boolean;
+}
+
+export interface MessageTracesDeps {
+  /** Decides for a whole trace, by its id and by what the caller decided. All nodes must decide alike. */
+  readonly isSampled: (traceId: string, caller: TraceParent | undefined) => boolean;
+  readonly record: (span: FinishedSpan) => void;
+  readonly now: () => number;
+}
+
+/** The response to a webhook. */
+export interface HandledWebhook {
+  readonly path: string;
+  readonly requestId: string;
+  readonly traceparent: unknown;
+  readonly status: number;
+  readonly code: string;
+  readonly ms: number;
+}
+
+/** A sampled message that has not ended. */
+interface OpenTrace {
+  readonly traceId: string;
+  /** The span that all other spans of the message belong to. */
+  readonly rootId: string;
+  readonly from: number;
+  readonly attributes: Readonly<Record<string, string>>;
+  writtenAt: number | undefined;
+  /** When the step before the current one ended. */
+  since: number;
+}
+
+type Attributes = FinishedSpan['attributes'];
+
+const MAX_OPEN = 5000;
+const UNAUTHORIZED = 401;
+const SERVER_ERROR = 500;
+
+/**
+ * One trace per message, from the steps that the journal records anyway, so that messages cost nothing while tracing is off.
+ *
+ * The trace id of a message is its request id, or the one that a signed webhook brings in `traceparent`; the id of the span of the webhook is
+ * the second half of the request id. So every node continues the trace of a message without asking another one. After a restart the
+ * caller's trace is not known any more: the remaining spans then have the request id as their trace id.
+ */
+export class MessageTraces {
+  readonly #deps: MessageTracesDeps;
+  /** `declined`: the caller's trace is not sampled, which later steps of the message do not show. */
+  readonly #open = new RecentCache<string, OpenTrace | 'declined'>(MAX_OPEN);
+
+  constructor(deps: MessageTracesDeps) {
+    this.#deps = deps;
+  }
+
+  /** An unsigned request starts no trace: its sender must not be able to fill the collector. */
+  handled({ path, requestId, traceparent, status, code, ms }: HandledWebhook): void {
+    if (status === UNAUTHORIZED) return;
+    const caller = parseTraceParent(traceparent);
+    const traceId = caller?.traceId ?? traceIdOf(requestId);
+    if (!this.#deps.isSampled(traceId, caller)) return;
+    const until = this.#deps.now();
+    this.#deps.record({
+      name: `POST ${path}`,
+      kind: 'server',
+      traceId,
+      spanId: spanIdOf(requestId),
+      parentId: caller?.spanId,
+      from: until - ms,
+      until,
+      attributes: {
+        'http.request.method': 'POST',
+        'url.path': path,
+        'http.response.status_code': status,
+        'footbridge.request_id': requestId,
+        ...(code !== '' && { 'footbridge.code': code }),
+      },
+      failed: status >= SERVER_ERROR,
+    });
+  }
+
+  /** Takes a step of any message. */
+  step(event: JournalEvent): void {
+    const trace = this.#open.get(event.messageId) ?? this.#begin(event);
+    if (trace === undefined || trace === 'declined') return;
+    const { at, recorded } = event;
+    const detail = recorded.detail ?? {};
+    const code = recorded.code === undefined ? undefined : { 'footbridge.code': recorded.code };
+    switch (event.step) {
+      case 'accepted':
+      case 'rejected':
+      case 'not_connected':
+        break;
+      case 'written':
+        trace.writtenAt ??= at;
+        break;
+      case 'mac_says':
+        this.#span(
+          trace,
+          'Mac',
+          trace.writtenAt ?? at,
+          at,
+          { ...outcomeOf(detail), ...code },
+          detail['status'] === 'failed',
+        );
+        break;
+      case 'not_confirmed':
+        this.#span(trace, 'Mac', trace.writtenAt ?? at, at, { 'footbridge.outcome': 'not_confirmed' }, true);
+        break;
+      case 'crm_told':
+      case 'crm_refused':
+        this.#crmCall(trace, event, detail);
+        break;
+      case 'contact_found':
+        this.#span(trace, 'CRM contact', trace.since, at);
+        break;
+      case 'looked_up':
+      case 'uncertain':
+        this.#span(trace, 'CRM conversation', trace.since, at, {}, event.step === 'uncertain');
+        break;
+      case 'crm_took_it':
+        this.#span(trace, 'CRM message', trace.since, at);
+        this.#end(trace, event, 'delivered');
+        break;
+      case 'acknowledged':
+        this.#end(trace, event, 'repeated');
+        break;
+      case 'parked':
+        this.#end(trace, event, 'parked', code);
+        break;
+      case 'received':
+      case 'no_token':
+        break;
+    }
+    trace.since = at;
+  }
+
+  /** A status, or an attempt to deliver an inbound message that failed. Its time includes the wait for the rate limit and retries. */
+  #crmCall(trace: OpenTrace, { messageId, step, at }: JournalEvent, detail: StepDetail): void {
+    const { status, http } = detail;
+    const from = status === 'pending' ? (trace.writtenAt ?? trace.since) : trace.since;
+    const attributes = {
+      ...outcomeOf(detail),
+      ...(typeof http === 'number' && http > 0 && { 'http.response.status_code': http }),
+    };
+    const name = typeof status === 'string' ? `CRM status ${status}` : 'CRM attempt';
+    this.#span(trace, name, from, at, attributes, step === 'crm_refused');
+    if (typeof status === 'string' && status !== 'pending') this.#open.delete(messageId);
+  }
+
+  /** Returns undefined for a message that is not sampled. */
+  #begin({ messageId, at, recorded, message }: JournalEvent): OpenTrace | undefined {
+    const caller = parseTraceParent(recorded.detail?.['traceparent']);
+    const traceId = caller?.traceId ?? traceIdOf(messageId);
+    // A Mac may report a request that it made up.
+    if (requestTime(messageId) === undefined) return undefined;
+    if (!this.#deps.isSampled(traceId, caller)) {
+      if (caller !== undefined) this.#open.set(messageId, 'declined');
+      return undefined;
+    }
+    const isInbound = message?.direction === 'inbound';
+    const locationId = message?.locationId ?? recorded.message?.locationId;
+    const trace: OpenTrace = {
+      traceId,
+      // A Mac may send an inbound message again, which is then another span of the same trace.
+      rootId: isInbound ? randomBytes(8).toString('hex') : spanIdOf(messageId),
+      from: at,
+      attributes: {
+        'footbridge.request_id': messageId,
+        ...(locationId !== undefined && { 'footbridge.location_id': locationId }),
+        ...(message !== undefined && { 'footbridge.kind': message.kind }),
+      },
+      writtenAt: undefined,
+      since: at,
+    };
+    this.#open.set(messageId, trace);
+    return trace;
+  }
+
+  #span(
+    { traceId, rootId, attributes }: OpenTrace,
+    name: string,
+    from: number,
+    until: number,
+    more: Attributes = {},
+    failed = false,
+  ): void {
+    this.#deps.record({
+      name,
+      kind: 'client',
+      traceId,
+      spanId: randomBytes(8).toString('hex'),
+      parentId: rootId,
+      from,
+      until,
+      attributes: { ...attributes, ...more },
+      failed,
+    });
+  }
+
+  #end(trace: OpenTrace, { messageId, at }: JournalEvent, outcome: string, more: Attributes = {}): void {
+    this.#open.delete(messageId);
+    this.#deps.record({
+      name: 'inbound message',
+      kind: 'consumer',
+      traceId: trace.traceId,
+      spanId: trace.rootId,
+      parentId: undefined,
+      from: trace.from,
+      until: at,
+      attributes: { ...trace.attributes, 'footbridge.outcome': outcome, ...more },
+      failed: outcome === 'parked',
+    });
+  }
+}
+
+const outcomeOf = ({ status }: StepDetail): Attributes =>
+  typeof status === 'string' ? { 'footbridge.outcome': status } : {};
+
+/** A UUID has as many digits as a trace id. */
+const traceIdOf = (requestId: string): string => requestId.replaceAll('-', '');
+
+/** The second half of a UUIDv7, which is random. */
+const spanIdOf = (requestId: string): string => traceIdOf(requestId).slice(16);
