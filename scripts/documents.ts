@@ -10,7 +10,6 @@ import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { dashboardFiles } from './grafana-dashboards.ts';
 import { operatePage } from './log-events.ts';
-import { metricsPage } from './metrics-page.ts';
 import { verifiedPage, verifiedTable } from './mac-verified.ts';
 import { metricsPage } from './metrics-page.ts';
 import { clausesJson } from './numbered-rules.ts';
