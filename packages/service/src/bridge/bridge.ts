@@ -59,7 +59,9 @@ import { countRejections } from '../ports/limits/count-rejections.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import { createSqlReachFields } from '../ports/reach-fields/reach-fields-sql.ts';
 import { createSqlRetention } from '../ports/retention/retention-sql.ts';
+import { SuppressionFilter } from '../ports/suppressions/suppression-filter.ts';
 import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
+import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
 import { RecentCache } from '../recent-cache.ts';
 import { sodium } from '../sodium.ts';
@@ -142,11 +144,12 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   life.add('journal', () => journal.close());
   const telemetry = await composeTelemetry(context, journal, version);
   const handleHash = keyedHash(handleKeys);
-  const suppressions = createSqlSuppressions({
-    db: database.db,
-    clock,
-    hashes: (handle) => handleHash.handle(handle),
-  });
+  const hashes = (handle: string) => handleHash.handle(handle);
+  const suppressions = openSuppressions(
+    context,
+    createSqlSuppressions({ db: database.db, clock, hashes }),
+    hashes,
+  );
 
   const retention = createSqlRetention(database.db);
 
@@ -198,11 +201,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const address = { url: config.listeners.baseUrl ?? '' };
   const files = await composeAssets(context, database, handleHash, retention, () => address.url);
   const reach = createReach({ switchboard, handleHash, clock });
-  const reachFields = createSqlReachFields({
-    db: database.db,
-    clock,
-    hashes: (handle) => handleHash.handle(handle),
-  });
+  const reachFields = createSqlReachFields({ db: database.db, clock, hashes });
   const crm = await composeCrm(context, {
     database,
     changes,
@@ -461,4 +460,17 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     },
     close: () => life.close(),
   };
+}
+
+/** Other nodes change the suppressions too, so only a single node can keep them in memory. */
+function openSuppressions(
+  { config, clock, log, life }: BridgeContext,
+  stored: Suppressions,
+  hashes: (handle: string) => readonly string[],
+): Suppressions {
+  if (!config.crm.optOutEnforced || config.cluster.engine !== 'memory') return stored;
+  const filter = new SuppressionFilter({ stored, hashes, clock, log });
+  life.add('opt-out filter', () => filter.close());
+  void filter.load();
+  return filter;
 }

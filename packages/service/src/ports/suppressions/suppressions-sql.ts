@@ -1,4 +1,5 @@
 import type { Clock } from '@footbridge/runtime/clock';
+import { sql } from 'kysely';
 
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
@@ -88,11 +89,9 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
         if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
         if (handle !== undefined) query = query.where('handle_hash', 'in', [...hashes(handle)]);
         if (after !== undefined)
-          query = query.where((is) =>
-            is.or([
-              is('location_id', '>', after.locationId),
-              is.and([is('location_id', '=', after.locationId), is('handle_hash', '>', after.hash)]),
-            ]),
+          // Compared as a row, so that a page begins at its place in the index and does not skip all rows before it.
+          query = query.where(
+            sql<boolean>`(location_id, handle_hash) > (${after.locationId}, ${after.hash})`,
           );
         return (await query.execute()).map((row) => ({
           locationId: row.location_id,
