@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 export const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
 const IMPORT = /(\b(?:from|import|require)\s*\(?\s*['"])([^'"]+)(['"])/g;
 /** What is in the archive besides the code. */
-const COPIED = ['templates', 'vectors'];
+const COPIED = ['php', 'python', 'templates', 'vectors'];
 
 /** The two kinds of modules, each in a folder of its own whose package.json gives its files and types that kind. */
 const FORMATS = [

@@ -98,6 +98,8 @@ describe('the packed kit', () => {
       'cjs',
       'esm',
       'package.json',
+      'php',
+      'python',
       'templates',
       'vectors',
     ]);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withNodeFirst } from '../../../scripts/other-node.ts';
 import { packKit } from '../../../scripts/pack-kit.ts';
 import ed25519 from '../vectors/signatures-ed25519.json' with { type: 'json' };
 import { verifyWebhook } from './kit.ts';
@@ -72,6 +73,25 @@ async function project(name: string): Promise<string> {
 }
 
 describe('the README', () => {
+  it('has commands that install the kit in a new project', async () => {
+    const commands = Array.from(readme.matchAll(/^```bash\n(.*?)^```/gms), ([, code = '']) => code);
+    expect(commands.length).toBe(1);
+    const child = spawn('sh', ['-e', '-c', commands.join('\n')], {
+      cwd: ROOT,
+      env: { ...withNodeFirst(process.execPath), HOME: directory, npm_config_offline: 'true' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [errors, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect([errors, exitCode]).toEqual([expect.any(String), 0]);
+    const installed = join(directory, 'my-crm/node_modules/@footbridge/kit/package.json');
+    expect(JSON.parse(await readFile(installed, 'utf8'))).toMatchObject({ name: '@footbridge/kit' });
+  });
+
+  it('has no block of code that no test runs', () => {
+    const kinds = Array.from(readme.matchAll(/^```(\w*)\n.*?^```/gms), ([, kind]) => kind);
+    expect(new Set(kinds)).toEqual(new Set(['bash', 'ts', 'python', 'php']));
+  });
+
   it('has at least seven examples, each with its expected output', () => {
     expect(examples.length).toBeGreaterThanOrEqual(7);
     expect(examples.every(({ prints }) => prints.length > 0)).toBe(true);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import base64 from '../vectors/base64.json' with { type: 'json' };
 import footerVectors from '../vectors/footers.json' with { type: 'json' };
@@ -35,6 +36,18 @@ async function isAccepted(
   const header = scheme === 'Ed25519' ? 'x-crm-signature' : 'x-wh-signature';
   return (await verifyWebhook(body, { [header]: signature }, [{ publicKey, scheme }])).ok;
 }
+
+describe('the vectors', () => {
+  it('the README lists every file', async () => {
+    const folder = new URL('../vectors/', import.meta.url);
+    const listed = Array.from(
+      (await readFile(new URL('README.md', folder), 'utf8')).matchAll(/`([\w-]+\.json)`/g),
+      ([, name = '']) => name,
+    );
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.json'));
+    expect([...new Set(listed)].sort()).toEqual(files.sort());
+  });
+});
 
 describe('signatures', () => {
   it.each([...ed25519.valid, ...rsa.valid])(
