@@ -28,14 +28,12 @@ function isInstalled(program: string): boolean {
 
 /** Signing and accepting each valid signature, rejecting each other; four checks of each footer. */
 function numberOfChecks(): number {
-  const [ed25519, rsa] = [readVectors('signatures-ed25519.json'), readVectors('signatures-rsa-sha256.json')];
-  const signatures = [ed25519, rsa].map(({ valid, invalid }) => 2 * valid.length + invalid.length);
+  const files = ['signatures-ed25519.json', 'signatures-rsa-sha256.json'].map(readVectors);
+  const signatures = files.map(({ valid, invalid }) => 2 * valid.length + invalid.length);
+  const { requests } = readVectors('headers.json');
   const { spellings } = readVectors('base64.json');
-  return (
-    signatures.reduce((sum, checks) => sum + checks, 0) +
-    spellings.length +
-    4 * readVectors('footers.json').footers.length
-  );
+  const { footers } = readVectors('footers.json');
+  return [...signatures, requests.length, spellings.length, 4 * footers.length].reduce((sum, n) => sum + n);
 }
 
 describe.each(LANGUAGES)('the kit in $language', ({ language, program, args, folder, check }) => {
@@ -43,7 +41,7 @@ describe.each(LANGUAGES)('the kit in $language', ({ language, program, args, fol
     spawnSync(program, [...args, ...script], { cwd: join(KIT, folder), env, encoding: 'utf8' });
 
   describe.skipIf(!isInstalled(program))(`with ${program}`, () => {
-    it('passes the vectors of signatures, base64 and footers', () => {
+    it('passes the vectors of signatures, headers, base64 and footers', () => {
       const { status, stdout, stderr } = run([check]);
       expect([stderr, stdout]).toEqual(['', `${numberOfChecks()} checks passed, 0 failed\n`]);
       expect(status).toBe(0);

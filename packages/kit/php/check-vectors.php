@@ -60,6 +60,16 @@ foreach ($base64['spellings'] as $spelling) {
     $check("base64: {$spelling['name']}", $accepted, $spelling['ok']);
 }
 
+$headers = $read('headers.json');
+foreach ($headers['requests'] as $request) {
+    $pems = [...$ed25519['keys'], 'rsa' => $rsa['key']];
+    $trust = fn (array $key) => [...$key, 'publicKey' => $pems[$key['key']]['publicKeyPem']];
+    $trusted = array_map($trust, $request['trusted']);
+    $verified = verify_webhook($headers['body'], $request['headers'], $trusted);
+    $accepted = $verified['ok'] ? array_search($verified['key'], $trusted, true) : null;
+    $check("headers: {$request['name']}", $accepted, $request['accepted']);
+}
+
 foreach ($read('footers.json')['footers'] as $vector) {
     ['text' => $text, 'metadata' => $metadata, 'form' => $form, 'problem' => $problem] = parse_footer($vector['message']);
     $expected = [$vector['text'], $vector['metadata'], $vector['form'], $vector['unreadable']];

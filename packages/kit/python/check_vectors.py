@@ -49,6 +49,14 @@ for spelling in base64["spellings"]:
     accepted = is_accepted(vector, ed25519["keys"]["seed"], "Ed25519", "X-CRM-Signature")
     check("base64: " + spelling["name"], accepted, spelling["ok"])
 
+headers = read("headers.json")
+for request in headers["requests"]:
+    pems = {**ed25519["keys"], "rsa": rsa["key"]}
+    trusted = [{**key, "publicKey": pems[key["key"]]["publicKeyPem"]} for key in request["trusted"]]
+    verified = verify_webhook(headers["body"], request["headers"], trusted)
+    accepted = trusted.index(verified.key) if verified.ok else None
+    check("headers: " + request["name"], accepted, request["accepted"])
+
 for vector in read("footers.json")["footers"]:
     footer = parse_footer(vector["message"])
     actual = [footer.text, footer.metadata, footer.form, footer.problem is not None]

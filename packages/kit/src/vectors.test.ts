@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import base64 from '../vectors/base64.json' with { type: 'json' };
 import footerVectors from '../vectors/footers.json' with { type: 'json' };
+import headerVectors from '../vectors/headers.json' with { type: 'json' };
 import lengths from '../vectors/lengths.json' with { type: 'json' };
 import reactionVectors from '../vectors/reactions.json' with { type: 'json' };
 import aliasVectors from '../vectors/removed-aliases.json' with { type: 'json' };
@@ -86,6 +87,26 @@ describe('signatures', () => {
       expect(await isAccepted(base64.body, value, keyNamed('seed').publicKeyPem, 'Ed25519')).toBe(ok);
     },
   );
+});
+
+interface SignedRequest {
+  name: string;
+  headers: Record<string, string | string[]>;
+  trusted: { key: string; scheme: string; header?: string }[];
+  accepted: number | null;
+}
+const requests = headerVectors.requests as unknown as SignedRequest[];
+
+describe('signature headers', () => {
+  it.each(requests)('verifies the header that counts: $name', async ({ headers, trusted, accepted }) => {
+    const keys = trusted.map(({ key, scheme, ...rest }) => ({
+      publicKey: key === 'rsa' ? rsa.key.publicKeyPem : keyNamed(key).publicKeyPem,
+      scheme: scheme === 'Ed25519' ? ('Ed25519' as const) : ('RSA-SHA256' as const),
+      ...rest,
+    }));
+    const verified = await verifyWebhook(headerVectors.body, headers, keys);
+    expect(verified.ok ? keys.indexOf(verified.key) : null).toBe(accepted);
+  });
 });
 
 const { aliases } = aliasVectors;
