@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 import { issueToken } from '@footbridge/kit';
@@ -15,8 +16,8 @@ import { installKit } from './installed-kit.ts';
 import { N8nHost } from './n8n-host.ts';
 import type { Workflow } from './n8n-host.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-const TEMPLATES = join(ROOT, 'packages/kit/templates');
+const TEMPLATES = join(import.meta.dirname, '../../packages/kit/templates');
+const { resolve } = createRequire(import.meta.url);
 const LOCATION = 'locTEMPLATE1';
 const PHONE = '+14155550100';
 const INBOUND = '/conversations/messages/inbound';
@@ -50,7 +51,7 @@ beforeAll(async () => {
   // What an integrator does: copy the templates out of the package, and install the framework.
   cpSync(join(project, 'node_modules/@footbridge/kit/templates'), project, { recursive: true });
   for (const framework of ['express', 'fastify'])
-    symlinkSync(join(ROOT, 'node_modules', framework), join(project, 'node_modules', framework));
+    symlinkSync(dirname(resolve(`${framework}/package.json`)), join(project, 'node_modules', framework));
   writeFileSync(join(project, 'host.mjs'), HOST);
 });
 
@@ -61,10 +62,15 @@ interface Receiver {
 }
 
 async function startProgram(...args: string[]): Promise<Receiver> {
-  const child = new Child(process.execPath, args, { cwd: project, env: { ...SETTINGS, PORT: '0' } });
+  const { url } = await startChild(args, SETTINGS);
+  return { url, send: sendWithProgram };
+}
+
+async function startChild(args: readonly string[], env: Record<string, string>) {
+  const child = new Child(process.execPath, args, { cwd: project, env: { ...env, PORT: '0' } });
   cleanup.add(() => child.end());
   const port = await child.line((line) => /^Listening on port (\d+)$/.exec(line)?.[1], 60_000, 'it listens');
-  return { url: `http://127.0.0.1:${port}`, send: sendWithProgram };
+  return { child, url: `http://127.0.0.1:${port}` };
 }
 
 /** Not `spawnSync`: the bridge runs in this process. */
@@ -218,19 +224,24 @@ describe.each([
   });
 });
 
-describe('the templates for Node', () => {
-  it.each(['node.mjs', 'express.mjs', 'fastify.mjs'])(
-    '%s rejects a body of more than a megabyte',
-    async (file) => {
-      const { url } = await startProgram(file);
-      const response = await fetch(url + INBOUND, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ message: 'a'.repeat(1_100_000) }),
-      });
-      expect(response.status).toBe(413);
-    },
-  );
+describe.each(['node.mjs', 'express.mjs', 'fastify.mjs'])('the template %s', (file) => {
+  const post = (url: string, body: string) =>
+    fetch(url + INBOUND, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+
+  it('rejects a body of more than a megabyte', async () => {
+    const { url } = await startChild([file], SETTINGS);
+    const { status } = await post(url, JSON.stringify({ message: 'a'.repeat(1_100_000) }));
+    expect(status).toBe(413);
+  });
+
+  it('responds 500 without details to a call that fails, and prints the error', async () => {
+    const { child, url } = await startChild([file], { ...SETTINGS, CRM_OAUTH_CLIENT_SECRET: 'short' });
+    const response = await post(url, '{}');
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toMatch(/secret|at least/);
+    const isError = (line: string) => (line.includes('at least 32 characters') ? line : undefined);
+    expect(await child.line(isError, 60_000, 'the error')).toContain('client secret');
+  });
 });
 
 describe('the workflow of n8n', () => {
