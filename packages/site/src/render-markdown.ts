@@ -22,7 +22,7 @@ export interface Rendered {
   readonly sections: readonly Section[];
 }
 
-const COMMENT = /<!--[\s\S]*?-->\n?/g;
+const COMMENT = /^<!--[\s\S]*?-->\n?/gm;
 /** An error code, a setting, a metric, a log event or a command. */
 const NAME = /^[A-Za-z][\w.-]{3,}$/;
 const ADDRESS = /\b(href|src|srcset)="(?!https?:|#)([^"]*)"/g;
