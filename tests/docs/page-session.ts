@@ -14,25 +14,18 @@ import { freePort } from '@footbridge/testkit/ports';
 
 import type { CodeBlock } from '../../scripts/code-blocks.ts';
 import { TSC } from '../../scripts/pack-kit.ts';
+import { startShell } from './reader-shell.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const TERMINAL = join(import.meta.dirname, 'terminal.sh');
 const LOCATION = 'locREADERREADERREAD1';
 /** Below the ports of outgoing connections. */
 const PORTS = { below: 32_000 };
 
-export interface Ended {
-  readonly code: number | null;
-  readonly output: string;
-}
-
 /** A reader who runs the code blocks of one page, in order, in one folder. */
 export interface PageSession {
   readonly crm: Crm;
-  /** Runs lines of the shell. */
-  shell(commands: string): Promise<Ended>;
   /** Runs a block. Returns what is wrong, or undefined. */
-  run(block: CodeBlock): Promise<string | undefined>;
+  run(block: Pick<CodeBlock, 'language' | 'code'>): Promise<string | undefined>;
 }
 
 /** Starts a session with a simulated CRM. The service and the Mac are started by the commands of the page. */
@@ -62,10 +55,8 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
     CRM_HOSTNAME: crm.url,
     PAUSE_MS: '0',
   };
-  cleanup.add(async () => {
-    const { code, output } = await shell('stop_all');
-    if (code !== 0) throw new Error(`The programs of the session were not stopped: ${output}`);
-  });
+  const shell = startShell(folder, env);
+  cleanup.add(() => shell.end());
   const settings: Record<string, string> = {};
   let files = 0;
 
@@ -79,7 +70,11 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
       .replaceAll('LOCATION=pit-…', `${LOCATION}=${crm.pit(LOCATION)}`)
       .replaceAll(/\bLOCATION\b/g, LOCATION);
 
-  async function started(command: string, args: readonly string[], more: object = {}): Promise<Ended> {
+  async function started(
+    command: string,
+    args: readonly string[],
+    more: object = {},
+  ): Promise<{ code: number | null; output: string }> {
     const child = spawn(command, args, {
       cwd: folder,
       env: { ...env, ...more },
@@ -88,14 +83,6 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
     const exited = new Promise<number | null>((resolve) => child.on('exit', resolve));
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     return { code: await exited, output: stdout + stderr };
-  }
-
-  const shell = (commands: string): Promise<Ended> =>
-    started('bash', ['-c', `source ${TERMINAL}\n${adapted(commands)}`]);
-
-  async function bash(code: string): Promise<string | undefined> {
-    const ended = await shell(code);
-    return ended.code === 0 ? undefined : `exit code ${ended.code}\n${ended.output}`;
   }
 
   /** Adds the settings to `.env`, as the reader does before the service is started, and checks them. */
@@ -145,7 +132,7 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
   }
 
   const runners: Readonly<Record<string, (code: string) => Promise<string | undefined>>> = {
-    bash,
+    bash: (code) => shell.run(code),
     ini,
     js: (code) => program(code, 'js'),
     ts: (code) => program(code, 'ts'),
@@ -154,11 +141,10 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
 
   return {
     crm,
-    shell,
     async run({ language, code }) {
       const runner = runners[language];
       if (runner === undefined) throw new Error(`Code in ${language} cannot be run.`);
-      return runner(language === 'bash' ? code : adapted(code));
+      return runner(adapted(code));
     },
   };
 }

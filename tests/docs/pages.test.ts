@@ -52,7 +52,7 @@ describe('the code blocks of the documents', () => {
     async (page, blocks) => {
       const session = await startPageSession(cleanup);
       for (const commands of BEFORE[page] ?? [])
-        expect(await session.shell(commands)).toMatchObject({ code: 0 });
+        expect(await session.run({ language: 'bash', code: commands }), commands).toBeUndefined();
       for (const block of blocks) {
         const problem = await session.run(block);
         expect(problem, `${page}:${block.line}`).toBeUndefined();

@@ -1,5 +1,5 @@
 # The terminal of a reader. Commands that run until Ctrl-C continue in the background, as in another terminal, and end with the
-# session; npm and npx start the programs of this checkout. What one command prints and another needs is remembered:
+# shell; npm and npx start the programs of this checkout. What one command prints and another needs is remembered:
 # a license key, a message id, a pairing code.
 set -euo pipefail
 
@@ -7,33 +7,36 @@ run() {
   "$NODE" --disable-warning=ExperimentalWarning "$PACKAGES/$1/src/main.ts" "${@:2}"
 }
 
-# in_background NAME READY PACKAGE ARGUMENT...: returns when the output of the program contains READY.
+# in_background NAME READY PACKAGE ARGUMENT...: returns when the output of the program contains READY, at once if that is empty.
 in_background() {
   local name=$1 ready=$2
   stop "$name"
   "$NODE" --disable-warning=ExperimentalWarning "$PACKAGES/$3/src/main.ts" "${@:4}" >"$SESSION/$name.log" 2>&1 &
   echo $! >"$SESSION/$name.pid"
+  [ -n "$ready" ] || return 0
   until grep -q -- "$ready" "$SESSION/$name.log"; do
-    kill -0 "$(cat "$SESSION/$name.pid")" 2>/dev/null || { cat "$SESSION/$name.log" >&2; return 1; }
+    kill -0 $! 2>/dev/null || { cat "$SESSION/$name.log" >&2; return 1; }
     sleep 0.1
   done
 }
 
 # Ctrl-C in another terminal.
 stop() {
+  [ -e "$SESSION/$1.pid" ] || return 0
   local pid
-  pid=$(cat "$SESSION/$1.pid" 2>/dev/null) || return 0
+  pid=$(cat "$SESSION/$1.pid")
   rm "$SESSION/$1.pid"
-  kill "$pid" 2>/dev/null || return 0
-  while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+  kill "$pid" 2>/dev/null || true
+  wait "$pid" || true
 }
 
 stop_all() {
   local file
   for file in "$SESSION"/*.pid; do
-    [ -e "$file" ] && stop "$(basename "$file" .pid)"
+    stop "$(basename "$file" .pid)"
   done
 }
+trap stop_all EXIT
 
 remember() {
   node -e '
