@@ -103,6 +103,7 @@ describe.each([
       'nodemailer',
       'opus-decoder',
       'pg',
+      'pg-copy-streams',
       'pino',
       's3mini',
       'sodium-native',

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { codeEntry } from '@footbridge/protocol/codes';
+import { MAINTENANCE_CODES } from '@footbridge/protocol/maintenance';
 import { describe, expect, it } from 'vitest';
 
 import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
@@ -180,12 +181,15 @@ describe('the documents', () => {
     expect(named.filter((event) => !events.has(event))).toEqual([]);
   });
 
-  it.each(PAGES)('%s: every environment variable in it exists', (page) => {
+  it.each(PAGES)('%s: every environment variable and code in it exists', (page) => {
     const code = codeIn(builtOf(page));
     const named = [...code.matchAll(/(?:^|[\s(`])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=|(?<=`\w+)`)/gm)].map(
       (match) => match[1] ?? '',
     );
-    const unknown = named.filter((name) => !VARIABLES.has(name) && codeEntry(name) === undefined);
+    const codes = new Set<string>(MAINTENANCE_CODES);
+    const unknown = named.filter(
+      (name) => !VARIABLES.has(name) && !codes.has(name) && codeEntry(name) === undefined,
+    );
     expect([...new Set(unknown)]).toEqual([]);
   });
 
@@ -279,12 +283,12 @@ describe('commands that are named in documents, help, hints and comments', async
   it('finds an unknown command and an unknown option', () => {
     const found = commandsIn(
       'footbridge',
-      'run `npx footbridge keys add --preset x`, footbridge config, footbridge tail --now',
+      'run `npx footbridge keys add --preset x`, footbridge settings, footbridge tail --now',
     );
-    expect(found).toEqual([['keys', 'add', '--preset', 'x'], ['config'], ['tail', '--now']]);
+    expect(found).toEqual([['keys', 'add', '--preset', 'x'], ['settings'], ['tail', '--now']]);
     expect(found.map((words) => problemWith(words, cli))).toEqual([
       undefined,
-      'config is not a command',
+      'settings is not a command',
       'tail has no option --now',
     ]);
   });

@@ -27,6 +27,7 @@ const RUNTIME: Record<string, readonly string[]> = {
     'libphonenumber-js',
     'nodemailer',
     'pg',
+    'pg-copy-streams',
     's3mini',
     'sodium-native',
     'undici',

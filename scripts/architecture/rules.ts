@@ -23,6 +23,7 @@ export const FOUNDATION: readonly string[] = [
 const SERVICE: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'config', 'errors'] },
   { name: 'bridge', files: /^bridge\//, mayImport: ['*'] },
+  { name: 'maintenance', files: /^maintenance\//, mayImport: ['config', 'sql', 'ports', 'errors'] },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
   { name: 'budgets', files: /^budgets\.ts$/, mayImport: [] },

@@ -56,6 +56,9 @@ describe('--dry-run', () => {
       ['alerts', 'test'],
       ['login', 'office', '--url', bridge.operatorUrl, '--token-file', join(home, 'token')],
       ['conformance', '--listen', '127.0.0.1:0'],
+      ['backup', join(home, 'backup')],
+      ['restore', join(home, 'backup')],
+      ['migrate'],
     ];
     writeFileSync(join(home, 'token'), TOKEN);
     for (const args of changes) {

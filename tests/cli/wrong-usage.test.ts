@@ -109,6 +109,10 @@ const OFFLINE = new Set([
   'demo',
   'setup',
   'conformance',
+  'backup',
+  'restore',
+  'migrate',
+  'config',
 ]);
 /** Commands that report a service with a fault as a finding, and not as an error. */
 const DIAGNOSING = new Set(['doctor']);

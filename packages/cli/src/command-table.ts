@@ -205,4 +205,27 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./commands/audit.ts')).auditCommand,
     },
   ],
+  'Maintenance:': [
+    {
+      name: 'backup',
+      about:
+        'write an encrypted backup of the database and the keys of the data folder, while the service runs',
+      load: async () => (await import('./commands/backup.ts')).backupCommand,
+    },
+    {
+      name: 'restore',
+      about: 'verify a backup and replace the data of the stopped service by it',
+      load: async () => (await import('./commands/backup.ts')).restoreCommand,
+    },
+    {
+      name: 'migrate',
+      about: 'change the tables as the next start of the service would, or list what is pending',
+      load: async () => (await import('./commands/migrate.ts')).migrateCommand,
+    },
+    {
+      name: 'config',
+      about: 'check the settings of the service without starting it',
+      load: async () => (await import('./commands/config.ts')).configCommand,
+    },
+  ],
 };

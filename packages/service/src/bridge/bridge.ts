@@ -41,6 +41,7 @@ import type { SignatureFault } from '../flows/outbound/verify-signature.ts';
 import { createReach } from '../flows/reach/ask-reach.ts';
 import { lineOf, listTenants } from '../flows/tenants/tenants.ts';
 import { LineWatch } from '../flows/tenants/watch-lines.ts';
+import { refuseInterruptedRestore } from '../maintenance/restore-marker.ts';
 import { createMetrics } from '../metrics.ts';
 import { journalKeys, operatorToken } from '../operator-token.ts';
 import { asyncApiDocument } from '../asyncapi/asyncapi-document.ts';
@@ -126,6 +127,7 @@ export async function createBridge(
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
 async function compose(context: BridgeContext, warnings: readonly string[]): Promise<Bridge> {
   const { config, log, clock, life, metrics } = context;
+  refuseInterruptedRestore(config.dataDir);
   const failpoint = createFailpoints(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
   if (token.made)

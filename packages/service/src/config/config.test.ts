@@ -193,6 +193,30 @@ describe('settings', () => {
     ]);
   });
 
+  it('a setting that has no effect without another one causes a warning', () => {
+    expect(
+      loadConfig({ CRM_OAUTH_CLIENT_ID: 'app', CRM_OAUTH_TOKEN_URL: 'https://a.example' }).warnings,
+    ).toEqual(['CRM_OAUTH_CLIENT_ID, CRM_OAUTH_TOKEN_URL have no effect without CRM_OAUTH_ENABLED=true']);
+    expect(loadConfig({ ASSET_S3_REGION: 'eu' }).warnings).toEqual([
+      'ASSET_S3_REGION has no effect without ASSET_STORE=s3',
+    ]);
+    expect(loadConfig({ NODE_SECRET: 'sixteen or more characters' }).warnings).toEqual([
+      'NODE_SECRET has no effect without REDIS_URL',
+    ]);
+    expect(loadConfig({ ALERT_REMINDER_HOURS: '4' }).warnings).toHaveLength(1);
+    expect(
+      loadConfig({ ALERT_REMINDER_HOURS: '4', ALERT_SLACK_URL: 'https://hooks.example.com' }).warnings,
+    ).toEqual([]);
+  });
+
+  it('both listeners on one port are a problem unless their addresses differ', () => {
+    const same = ['ADMIN_PORT must differ from PORT: both listeners would use the same address'];
+    expect(problemsOf({ ADMIN_PORT: '4600' })).toEqual(same);
+    expect(problemsOf({ ADMIN_PORT: '4600', HOST: '127.0.0.1' })).toEqual(same);
+    expect(problemsOf({ ADMIN_PORT: '4600', HOST: '127.0.0.2' })).toEqual([]);
+    expect(problemsOf({ ADMIN_PORT: '0', PORT: '0' })).toEqual([]);
+  });
+
   it('a public key may have escaped line breaks', () => {
     const { config } = loadConfig({
       CRM_PUBLIC_KEY: String.raw`-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----`,

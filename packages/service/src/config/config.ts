@@ -7,6 +7,7 @@ import type { Environment, Settings as SettingsOf } from '@footbridge/runtime/se
 import { StartError } from '../errors.ts';
 import { insecure } from './insecure-settings.ts';
 import { SETTINGS } from './settings.ts';
+import { unusedSettings } from './unused-settings.ts';
 import { unknownSettings } from './unknown-settings.ts';
 
 type Settings = SettingsOf<typeof SETTINGS>;
@@ -52,6 +53,7 @@ export interface Config {
   /** Without a `nodeSecret` the nodes share one through PostgreSQL. */
   readonly cluster: { engine: 'memory' } | { engine: 'redis'; url: string; nodeSecret: string | undefined };
   readonly retentionDays: number;
+  readonly backupKey: string | undefined;
   readonly crm: {
     readonly host: string;
     readonly publicKey: string | undefined;
@@ -157,17 +159,34 @@ const CHANNEL_TYPE = 'Custom';
 
 /** The only reader of the environment. Throws a StartError with exit code 3 that lists all problems by name. */
 export function loadConfig(env: Environment): LoadedConfig {
+  const { config, problems, ...rest } = inspectConfig(env);
+  if (config === undefined) throw new StartError(problems, 3);
+  return { config, ...rest };
+}
+
+export interface InspectedConfig extends Omit<LoadedConfig, 'config'> {
+  /** Undefined when there are problems. */
+  readonly config: Config | undefined;
+  readonly problems: readonly string[];
+}
+
+/** Reads the environment and reports all problems and warnings at once. */
+export function inspectConfig(env: Environment): InspectedConfig {
   const { settings, origins, problems } = readSettings(SETTINGS, env);
   const all = [...problems, ...contradictions(settings)];
-  if (all.length > 0) throw new StartError(all, 3);
-  const config = build(settings);
+  const config = all.length > 0 ? undefined : build(settings);
   const summary: Record<string, string> = {};
   for (const [name, from] of origins) {
     if (from === 'set' || from === 'file') summary[name] = from;
   }
   return {
     config,
-    warnings: [...unknownSettings(env), ...oauthWarnings(config.oauth), ...channelWarnings(config.crm)],
+    problems: all,
+    warnings: [
+      ...unknownSettings(env),
+      ...unusedSettings(settings, env),
+      ...(config === undefined ? [] : [...oauthWarnings(config.oauth), ...channelWarnings(config.crm)]),
+    ],
     summary,
   };
 }
@@ -217,6 +236,9 @@ function contradictions(settings: Settings): string[] {
     problems.push(
       'NODE_SECRET is required with REDIS_URL when DATABASE_URL is not PostgreSQL: the nodes have no other common secret, and a program that can write to Redis could forge their messages; set it to the same random text of 16 or more characters on every node, or set DATABASE_URL to a PostgreSQL',
     );
+  const { port, adminPort, host, adminHost } = settings;
+  if (port !== 0 && port === adminPort && (host === adminHost || [host, adminHost].some(isEveryAddress)))
+    problems.push('ADMIN_PORT must differ from PORT: both listeners would use the same address');
   if (settings.assetStore === 's3') {
     const needed = {
       s3Endpoint: 'ASSET_S3_ENDPOINT',
@@ -229,6 +251,8 @@ function contradictions(settings: Settings): string[] {
   problems.push(...alertProblems(settings));
   return settings.allowInsecure === true ? problems : [...problems, ...insecure(settings)];
 }
+
+const isEveryAddress = (host: string | undefined) => host === '0.0.0.0' || host === '::';
 
 function alertProblems(settings: Settings): string[] {
   const together = [
@@ -330,6 +354,7 @@ function build(settings: Settings): Config {
         ? { engine: 'memory' }
         : { engine: 'redis', url: settings.redisUrl, nodeSecret: settings.nodeSecret },
     retentionDays: value(settings.journalRetentionDays),
+    backupKey: settings.backupKey,
     crm: {
       host: value(settings.crmHost),
       publicKey: settings.crmPublicKey,

@@ -313,6 +313,14 @@ export const SETTINGS = {
     wholeNumber(1, 3650),
     'Days to keep the journal (metadata, never text) and the GUIDs of inbound messages.',
   ),
+  backupKey: define(
+    'Storage',
+    'BACKUP_KEY',
+    undefined,
+    matching(/^.{16,}$/, 'must have at least 16 characters'),
+    'Key or passphrase with which footbridge backup encrypts and footbridge restore decrypts. Keep a copy in another place: without it no backup can be restored. Default: asked for in the terminal.',
+    SECRET,
+  ),
 
   crmHost: define(
     'CRM',

@@ -1,10 +1,10 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
-import { Migrator } from 'kysely/migration';
 import type { Pool as PgPool, PoolClient as PgClient } from 'pg';
 
 import { EngineError, StartError } from '../errors.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { migrate } from './migrate.ts';
+import { markInUse } from './postgres-in-use.ts';
 import { makePrivate } from './private-file.ts';
 import type { Schema } from './schema.ts';
 import { openSqlite, sqliteDialect } from './sqlite-dialect.ts';
@@ -81,6 +81,8 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
+    // One connection always holds the lock that keeps `footbridge restore` away.
+    min: 1,
     connectionTimeoutMillis: queryTimeoutMs,
     statement_timeout: 30_000,
     lock_timeout: 30_000,
@@ -98,16 +100,26 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
 }
 
 /**
- * Adds two things to the pool. PostgreSQL text cannot contain NUL, but ids from outside may, so NUL is stored and searched as
+ * Adds three things to the pool. Every connection marks the database as in use. PostgreSQL text cannot contain NUL, but ids from outside may, so NUL is stored and searched as
  * U+FFFD. And a connection that breaks between two statements, or stops responding, must not end the process or be reused.
  */
 function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
+  const marked = new WeakSet<PgClient>();
   const cleaned = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value);
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
       const client = await pool.connect();
+      if (!marked.has(client)) {
+        try {
+          await markInUse(client, queryTimeoutMs);
+        } catch (error) {
+          client.release(true);
+          throw error;
+        }
+        marked.add(client);
+      }
       let broken: Error | undefined;
       const onBroken = (error: Error) => {
         broken = error;
@@ -136,16 +148,16 @@ function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
   };
 }
 
-async function migrate(db: Database): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
-}
-
-function reason(error: unknown): string {
+/** The cause of a failure, and what to do about it, in one line. */
+export function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ECONNREFUSED') return 'nothing listens at its address; check that PostgreSQL is running';
+  const [, newer] = /previously executed migration (\S+) is missing/.exec(error.message) ?? [];
+  if (newer !== undefined)
+    return `a newer version of Footbridge has changed it (${newer}); start that version, or restore a backup of this one`;
+  if (/database or disk is full|disk I\/O error/.test(error.message) || code === '53100')
+    return 'the disk is full; free some space and start again: an interrupted migration leaves the tables as they were';
   if (/not a database|malformed/.test(error.message))
     return 'the file is not a SQLite database, or it is damaged; restore a backup or move it away';
   if (/locked|busy/.test(error.message))

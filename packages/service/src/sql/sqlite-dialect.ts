@@ -86,7 +86,8 @@ class SqliteDriver implements Driver {
   }
 
   async rollbackTransaction(): Promise<void> {
-    this.#connection.control('rollback');
+    // After a full disk or an I/O error SQLite has rolled back by itself. A second rollback would hide that error.
+    if (this.#database.isTransaction) this.#connection.control('rollback');
   }
 
   async destroy(): Promise<void> {

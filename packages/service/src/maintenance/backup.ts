@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs';
+import { link, open, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+
+import type { BackupSummary } from '@footbridge/protocol/maintenance';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+
+import type { Config } from '../config/config.ts';
+import { compareMigrations } from '../sql/migrate.ts';
+import { tablesAt } from '../sql/tables-at.ts';
+import { writeEnd, writeManifest, writeRows } from './backup-records.ts';
+import type { DatabaseName, Manifest } from './backup-records.ts';
+import { databasesOf } from './databases.ts';
+import { MaintenanceError, writeError } from './maintenance-error.ts';
+import { openSnapshot } from './open-snapshot.ts';
+import { createSealed } from './sealed-file.ts';
+import type { SealedWriter } from './sealed-file.ts';
+import { readSecretFiles } from './secret-files.ts';
+import type { Snapshot } from './snapshot.ts';
+import { syncFolder } from './sync-folder.ts';
+
+export interface BackupDeps {
+  readonly config: Config;
+  readonly version: string;
+  readonly key: string;
+  readonly onRows: (rows: number) => void;
+  readonly failpoint: Failpoint | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Writes a backup. The file appears under its name only when it is complete. */
+export async function backup(deps: BackupDeps, file: string, force: boolean): Promise<BackupSummary> {
+  if (!force && existsSync(file)) throw exists(file);
+  const partial = `${file}.${process.pid}.partial`;
+  const snapshots = new Map<DatabaseName, Snapshot>();
+  let output: FileHandle | undefined;
+  try {
+    for (const [name, database] of databasesOf(deps.config))
+      snapshots.set(name, await openSnapshot(database));
+    output = await open(partial, 'wx', 0o600);
+    const head = { version: deps.version, createdAt: new Date().toISOString() };
+    const sealed = await createSealed(output, deps.key, head);
+    const rows = await writeAll(deps, sealed, snapshots);
+    await output.sync();
+    await deps.failpoint?.('backup.beforeRename');
+    await publish(partial, file, force);
+    return { file, ...head, rows, ...sealed.summary() };
+  } catch (error) {
+    throw writeError(error, file);
+  } finally {
+    await output?.close();
+    await rm(partial, { force: true });
+    for (const snapshot of snapshots.values()) await snapshot.close();
+  }
+}
+
+async function writeAll(
+  { config, onRows, failpoint, signal }: BackupDeps,
+  sealed: SealedWriter,
+  snapshots: ReadonlyMap<DatabaseName, Snapshot>,
+): Promise<number> {
+  const manifest = await manifestOf(config, snapshots);
+  await writeManifest(sealed, manifest);
+  let total = 0;
+  for (const { name, tables } of manifest.databases)
+    for (const table of tables)
+      for await (const { rows, text } of snapshots.get(name)?.rows(table) ?? []) {
+        signal.throwIfAborted();
+        await writeRows(sealed, { database: name, table: table.name, rows, text });
+        await failpoint?.('backup.afterRows');
+        total += rows;
+        onRows(total);
+      }
+  await writeEnd(sealed, total);
+  return total;
+}
+
+async function manifestOf(config: Config, snapshots: ReadonlyMap<DatabaseName, Snapshot>): Promise<Manifest> {
+  const engines = databasesOf(config);
+  const databases: Manifest['databases'][number][] = [];
+  for (const [name, { migrations }] of snapshots) {
+    const [newer] = compareMigrations(migrations).unknown;
+    if (newer !== undefined)
+      throw new MaintenanceError(
+        'DATABASE_NEWER',
+        `a newer version of Footbridge has changed the database (${newer})`,
+        'run this command with the version that the service has',
+      );
+    const migration = migrations.at(-1);
+    if (migration === undefined)
+      throw new MaintenanceError(
+        'DATABASE_UNUSABLE',
+        'the database has no tables of Footbridge',
+        'run this with the settings of the service (DATA_DIR, DATABASE_URL)',
+      );
+    const engine = engines.get(name)?.engine ?? 'sqlite';
+    databases.push({ name, engine, migration, tables: await tablesAt(migration) });
+  }
+  return { databases, files: readSecretFiles(config.dataDir) };
+}
+
+/** Gives the complete file its name. Without `force` an existing file is never replaced, not even one made meanwhile. */
+async function publish(partial: string, file: string, force: boolean): Promise<void> {
+  if (force) await rename(partial, file);
+  else
+    try {
+      await link(partial, file);
+    } catch (error) {
+      if (existsSync(file)) throw exists(file, error);
+      // A file system without hard links.
+      await rename(partial, file);
+    }
+  await syncFolder(file);
+}
+
+const exists = (file: string, cause?: unknown) =>
+  new MaintenanceError(
+    'FILE_EXISTS',
+    `${file} exists already`,
+    'use another name, or pass --force to replace it',
+    cause,
+  );

@@ -1,0 +1,48 @@
+import type { MigrationSummary } from '@footbridge/protocol/maintenance';
+
+import type { Config } from '../config/config.ts';
+import { compareMigrations } from '../sql/migrate.ts';
+import { openDatabase } from '../sql/open-database.ts';
+import { databasesOf } from './databases.ts';
+import { MaintenanceError } from './maintenance-error.ts';
+import { openSnapshot } from './open-snapshot.ts';
+
+/** Resolves with the migrations that the next start would apply. Changes nothing. */
+export async function checkMigrations(config: Config): Promise<MigrationSummary[]> {
+  const summaries: MigrationSummary[] = [];
+  for (const [database, choice] of databasesOf(config)) {
+    const applied = await appliedIn(choice);
+    const { pending, unknown } = compareMigrations(applied);
+    const [newer] = unknown;
+    if (newer !== undefined)
+      throw new MaintenanceError(
+        'DATABASE_NEWER',
+        `a newer version of Footbridge has changed the database (${newer})`,
+        'start that version, or restore a backup that this version can read',
+      );
+    summaries.push({ database, applied: applied.length, pending });
+  }
+  return summaries;
+}
+
+/** Applies them, as the next start would. Resolves with what was pending. */
+export async function applyMigrations(config: Config): Promise<MigrationSummary[]> {
+  const summaries = await checkMigrations(config);
+  for (const choice of databasesOf(config).values()) {
+    const database = await openDatabase(choice, () => {});
+    await database.close();
+  }
+  return summaries;
+}
+
+async function appliedIn(choice: Config['database']): Promise<readonly string[]> {
+  try {
+    const snapshot = await openSnapshot(choice);
+    await snapshot.close();
+    return snapshot.migrations;
+  } catch (error) {
+    // The first start creates the file.
+    if (error instanceof MaintenanceError && error.code === 'FILE_NOT_FOUND') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,7 @@
+import type { DatabaseConfig } from '../config/config.ts';
+import { openPostgresSnapshot } from './snapshot-postgres.ts';
+import { openSqliteSnapshot } from './snapshot-sqlite.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export const openSnapshot = (database: DatabaseConfig): Promise<Snapshot> =>
+  database.engine === 'sqlite' ? openSqliteSnapshot(database.file) : openPostgresSnapshot(database.url);

@@ -1,0 +1,16 @@
+import type { TableShape } from '../sql/tables-at.ts';
+
+/** One consistent state of a database. A service can write meanwhile: it neither waits nor changes what is read here. */
+export interface Snapshot {
+  /** The applied migrations, in order. */
+  readonly migrations: readonly string[];
+  /** The rows of a table in pieces of about a megabyte. */
+  rows(table: TableShape): AsyncIterable<RowsPiece>;
+  close(): Promise<void>;
+}
+
+export interface RowsPiece {
+  /** Whole lines in the text format of COPY. */
+  readonly text: Buffer;
+  readonly rows: number;
+}

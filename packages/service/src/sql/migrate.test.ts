@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { migrateSqlite } from './migrate-sqlite.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { openDatabase, reason } from './open-database.ts';
+import { openSqlite } from './sqlite-dialect.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const hasServer = await hasPostgres();
+const url = (module: string) => JSON.stringify(new URL(module, import.meta.url).href);
+
+/** Applies one more migration than this version has, which kills its process after its first statement. */
+const killedIn = (dialect: string) => `
+  import { Kysely, PostgresDialect, sql } from ${JSON.stringify(import.meta.resolve('kysely'))};
+  import pg from ${JSON.stringify(import.meta.resolve('pg'))};
+  import { migrate } from ${url('migrate.ts')};
+  import { MIGRATIONS } from ${url('migrations.ts')};
+  import { openSqlite, sqliteDialect } from ${url('sqlite-dialect.ts')};
+  const killed = { async up(db) {
+    await sql\`create table half (id integer)\`.execute(db);
+    process.kill(process.pid, 'SIGKILL');
+  } };
+  const db = new Kysely({ dialect: ${dialect} });
+  await migrate(db, { migrations: { ...MIGRATIONS, '9999-killed': killed } });`;
+
+async function runKilled(dialect: string): Promise<void> {
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', killedIn(dialect)];
+  await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });
+}
+
+/** The next start works, and nothing of the interrupted migration is there. */
+async function opensCompletely(choice: Parameters<typeof openDatabase>[0]): Promise<void> {
+  const database = await openDatabase(choice, () => {});
+  const { db } = database;
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(MIGRATIONS));
+  await expect(sql`select * from half`.execute(db)).rejects.toThrow(/half/);
+  await database.close();
+}
+
+describe('migrate', () => {
+  it('killed in the middle leaves a SQLite file that the next start completes', async () => {
+    const file = join(folder, 'killed.sqlite');
+    await runKilled(`sqliteDialect(openSqlite(${JSON.stringify(file)}), () => {})`);
+    await opensCompletely({ engine: 'sqlite', file });
+  });
+
+  it.skipIf(!hasServer)(
+    'killed in the middle leaves a PostgreSQL database that the next start completes',
+    async () => {
+      const server = await startPostgres();
+      const database = await server.createDatabase();
+      await runKilled(
+        `new PostgresDialect({ pool: new pg.Pool({ connectionString: ${JSON.stringify(database)} }) })`,
+      );
+      await opensCompletely({ engine: 'postgres', url: database });
+      await server.stop();
+    },
+  );
+
+  it('reports a full disk as such, and completes when there is space again', async () => {
+    const file = join(folder, 'full.sqlite');
+    const sqlite = openSqlite(file);
+    sqlite.exec('PRAGMA max_page_count = 20');
+    const failure = await migrateSqlite(sqlite).then(
+      () => 'migrated',
+      (error: unknown) => reason(error),
+    );
+    expect(failure).toMatch(/^the disk is full; free some space/);
+    sqlite.close();
+    await opensCompletely({ engine: 'sqlite', file });
+  });
+
+  it('refuses tables that a newer version has changed, and names the change', async () => {
+    const file = join(folder, 'newer.sqlite');
+    const sqlite = openSqlite(file);
+    await migrateSqlite(sqlite, { migrations: { ...MIGRATIONS, '9999-newer': { up: async () => {} } } });
+    sqlite.close();
+    await expect(openDatabase({ engine: 'sqlite', file }, () => {})).rejects.toMatchObject({
+      problems: [expect.stringMatching(/a newer version of Footbridge has changed it \(9999-newer\)/)],
+    });
+  });
+});

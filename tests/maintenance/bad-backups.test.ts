@@ -1,0 +1,257 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { EXIT } from '@footbridge/cli/cli-error';
+import { backup } from '@footbridge/service/maintenance/backup';
+import { writeEnd, writeManifest } from '@footbridge/service/maintenance/backup-records';
+import { restore } from '@footbridge/service/maintenance/restore';
+import { createSealed } from '@footbridge/service/maintenance/sealed-file';
+import { migrateSqlite } from '@footbridge/service/sql/migrate-sqlite';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { startService } from '@footbridge/testkit/service';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { runCli } from '../cli/run-cli.ts';
+import { KEY, codeOf, depsOf, dump, fill, inDatabase } from './maintenance-setup.ts';
+
+const cleanup = createCleanup();
+afterAll(() => cleanup.run());
+
+let folder: string;
+let env: { DATA_DIR: string };
+let database: { engine: 'sqlite'; file: string };
+let good: Buffer;
+let before: Awaited<ReturnType<typeof dump>>;
+
+beforeAll(async () => {
+  folder = await tempDir(cleanup);
+  env = { DATA_DIR: join(folder, 'data') };
+  database = { engine: 'sqlite', file: join(env.DATA_DIR, 'footbridge.sqlite') };
+  mkdirSync(env.DATA_DIR, { mode: 0o700 });
+  await fill(database);
+  await backup(depsOf(env), join(folder, 'good'), false);
+  good = readFileSync(join(folder, 'good'));
+  // The data has changed since the backup, so that a restore would be seen.
+  await inDatabase(database, (db) => db.deleteFrom('suppressions').execute());
+  before = await dump(database);
+});
+
+const changed = (at: number) => {
+  const copy = Buffer.from(good);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+};
+/** The end of the two lines of the head. */
+const headEnd = () => good.indexOf('\n', good.indexOf('\n') + 1) + 1;
+
+/** The records of the backup, each with its length. */
+function frames(): Buffer[] {
+  const all: Buffer[] = [];
+  for (let at = headEnd(); at < good.length;) {
+    const end = at + 4 + good.readUInt32BE(at);
+    all.push(good.subarray(at, end));
+    at = end;
+  }
+  return all;
+}
+
+const assembled = (parts: readonly Buffer[]) => Buffer.concat([good.subarray(0, headEnd()), ...parts]);
+
+const BAD: Readonly<Record<string, readonly [make: () => Buffer, code: string]>> = {
+  'an empty file': [() => Buffer.alloc(0), 'BACKUP_DAMAGED'],
+  'another kind of file': [() => Buffer.from('SQLite format 3\0'.repeat(100)), 'BACKUP_DAMAGED'],
+  'a file that ends within its head': [() => good.subarray(0, 40), 'BACKUP_DAMAGED'],
+  'a changed head': [
+    () => Buffer.from(good.toString('latin1').replace('"version":"0.0.0"', '"version":"0.0.1"'), 'latin1'),
+    'BACKUP_DAMAGED',
+  ],
+  'a changed length': [() => changed(headEnd() + 3), 'BACKUP_DAMAGED'],
+  'a changed byte in the first record': [() => changed(headEnd() + 10), 'BACKUP_DAMAGED'],
+  'a changed byte in the last record': [() => changed(good.length - 1), 'BACKUP_DAMAGED'],
+  'a file without its last byte': [() => good.subarray(0, -1), 'BACKUP_DAMAGED'],
+  'a file without its last record': [() => assembled(frames().slice(0, -1)), 'BACKUP_DAMAGED'],
+  'a file with a record left out': [() => assembled(frames().toSpliced(1, 1)), 'BACKUP_DAMAGED'],
+  'exchanged records': [
+    () => assembled([...frames().slice(0, 1), ...frames().slice(1, -1).toReversed(), ...frames().slice(-1)]),
+    'BACKUP_DAMAGED',
+  ],
+  'bytes after the end': [() => Buffer.concat([good, good.subarray(headEnd())]), 'BACKUP_DAMAGED'],
+  'a newer format': [
+    () =>
+      Buffer.from(good.toString('latin1').replace('footbridge-backup 1', 'footbridge-backup 2'), 'latin1'),
+    'BACKUP_NEWER',
+  ],
+};
+
+describe('footbridge restore', () => {
+  it('has a backup of several records to damage', () => {
+    expect(frames().length).toBeGreaterThan(5);
+  });
+
+  it.each(Object.entries(BAD))('refuses %s and changes nothing', async (_name, [make, code]) => {
+    const file = join(folder, 'bad');
+    writeFileSync(file, make());
+    expect(await codeOf(restore(depsOf(env), file))).toBe(code);
+    expect(await dump(database)).toEqual(before);
+    expect(readdirSync(env.DATA_DIR)).toEqual(['footbridge.sqlite']);
+  });
+
+  it('refuses the backup of a newer version, although its format is known', async () => {
+    const file = join(folder, 'newer');
+    const output = await open(file, 'w');
+    const sealed = await createSealed(output, KEY, { version: '9.0.0', createdAt: '2030-01-01T00:00:00Z' });
+    await writeManifest(sealed, {
+      databases: [{ name: 'main', engine: 'sqlite', migration: '9999-from-the-future', tables: [] }],
+      files: {},
+    });
+    await writeEnd(sealed, 0);
+    await output.close();
+    expect(await codeOf(restore(depsOf(env), file))).toBe('BACKUP_NEWER');
+    expect(await dump(database)).toEqual(before);
+  });
+
+  it('migrates the backup of an older version', async () => {
+    const old = await tempDir(cleanup);
+    const file = join(old, 'footbridge.sqlite');
+    const sqlite = new DatabaseSync(file);
+    await migrateSqlite(sqlite, { to: '0001-first' });
+    sqlite.exec("insert into audit values ('a', 1, 'operator', 'license.create', 'l', null)");
+    sqlite.close();
+    await backup(depsOf({ DATA_DIR: old }), join(old, 'backup'), false);
+    const next = await tempDir(cleanup);
+    await restore(depsOf({ DATA_DIR: next }), join(old, 'backup'));
+    const restored = await dump({ engine: 'sqlite', file: join(next, 'footbridge.sqlite') });
+    expect(restored['migrations']).toEqual(before['migrations']);
+    expect(restored['audit']).toEqual(['a\t1\toperator\tlicense.create\tl\t\\N\t\\N']);
+  });
+
+  it('refuses settings whose databases do not match the backup', async () => {
+    const tokens = {
+      CRM_OAUTH_ENABLED: 'true',
+      CRM_OAUTH_CLIENT_ID: 'app',
+      CRM_OAUTH_CLIENT_SECRET: 'secret',
+      CRM_OAUTH_TOKEN_URL: 'https://crm.example/oauth/token',
+      CRM_OAUTH_ENCRYPTION_KEY: '0123456789abcdef'.repeat(4),
+      CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+      CRM_OAUTH_DATABASE_URL: `sqlite:${join(folder, 'tokens.sqlite')}`,
+    };
+    const separate = { ...env, ...tokens };
+    expect(await codeOf(restore(depsOf(separate), join(folder, 'good')))).toBe('SETTINGS_INVALID');
+    await fill({ engine: 'sqlite', file: join(folder, 'tokens.sqlite') }, 1);
+    await backup(depsOf(separate), join(folder, 'both'), false);
+    expect(await codeOf(restore(depsOf(env), join(folder, 'both')))).toBe('SETTINGS_INVALID');
+    expect(await dump(database)).toEqual(before);
+    await restore(depsOf(separate), join(folder, 'both'));
+    expect(await dump(database)).toEqual(before);
+  });
+
+  it('restores over a damaged database, and keeps the damaged file', async () => {
+    const broken = await tempDir(cleanup);
+    writeFileSync(join(broken, 'footbridge.sqlite'), 'not a database '.repeat(1000));
+    const { former } = await restore(depsOf({ DATA_DIR: broken }), join(folder, 'good'));
+    expect(readFileSync(former[0] ?? '', 'utf8')).toMatch(/^not a database/);
+    const restored = await dump({ engine: 'sqlite', file: join(broken, 'footbridge.sqlite') });
+    expect(restored['licenses']).toEqual(before['licenses']);
+  });
+
+  it.each([
+    [
+      'with another key',
+      () => ['good'],
+      { BACKUP_KEY: 'another passphrase of a backup' },
+      EXIT.notAuthorised,
+      'BACKUP_KEY_REJECTED',
+    ],
+    ['without a key', () => ['good'], {}, EXIT.configuration, undefined],
+    ['with a short key', () => ['good'], { BACKUP_KEY: 'short' }, EXIT.configuration, 'SETTINGS_INVALID'],
+    [
+      'of a file that does not exist',
+      () => ['nowhere'],
+      { BACKUP_KEY: KEY },
+      EXIT.notFound,
+      'FILE_NOT_FOUND',
+    ],
+    ['of a damaged file', () => ['damaged'], { BACKUP_KEY: KEY }, EXIT.failed, 'BACKUP_DAMAGED'],
+  ])('%s ends with one line and its exit code', async (_name, args, settings, exit, code) => {
+    writeFileSync(join(folder, 'damaged'), changed(good.length - 1));
+    const ended = await runCli(['restore', ...args(), '--yes'], folder, { ...env, ...settings });
+    expect(ended.code).toBe(exit);
+    expect(ended.stdout).toBe('');
+    const [line = '', ...rest] = ended.stderr.trim().split('\n');
+    expect(rest).toEqual([]);
+    expect((JSON.parse(line) as { code?: string }).code).toBe(code);
+    expect(ended.stderr).not.toContain(KEY);
+  });
+
+  it('asks for confirmation, and --check changes nothing', async () => {
+    const settings = { ...env, BACKUP_KEY: KEY };
+    expect((await runCli(['restore', 'good'], folder, settings)).code).toBe(EXIT.usage);
+    const checked = await runCli(['restore', 'good', '--check'], folder, settings);
+    expect(checked).toMatchObject({ code: EXIT.done, stderr: '' });
+    expect(checked.lines[0]?.['rows']).toBeGreaterThan(2000);
+    expect(await dump(database)).toEqual(before);
+  });
+
+  it.each(['restore.afterRows', 'restore.beforeReplace'])(
+    'killed at %s has changed nothing, and works when it is run again',
+    async (failpoint) => {
+      const settings = { ...env, BACKUP_KEY: KEY };
+      const killed = await runCli(['restore', 'good', '--yes'], folder, {
+        ...settings,
+        FAILPOINTS: `${failpoint}:kill`,
+      });
+      expect(killed.code).toBe(EXIT.failed);
+      expect(await dump(database)).toEqual(before);
+    },
+  );
+
+  it('killed while it replaces the data keeps the service from starting until it is run again', async () => {
+    const dataDir = await tempDir(cleanup);
+    const settings = { DATA_DIR: dataDir, BACKUP_KEY: KEY };
+    const killed = await runCli(['restore', 'good', '--yes'], folder, {
+      ...settings,
+      FAILPOINTS: 'restore.afterReplace:kill',
+    });
+    expect(killed.code).toBe(EXIT.failed);
+    await expect(startService({ dataDir })).rejects.toThrow(/a restore was interrupted/);
+    expect(await runCli(['restore', 'good', '--yes'], folder, settings)).toMatchObject({ code: EXIT.done });
+    const service = await startService({ dataDir });
+    await service.stop();
+  });
+});
+
+describe('footbridge backup', () => {
+  it('does not replace a file without --force', async () => {
+    const settings = { ...env, BACKUP_KEY: KEY };
+    writeFileSync(join(folder, 'precious'), 'precious');
+    const refused = await runCli(['backup', 'precious'], folder, settings);
+    expect(refused.code).toBe(EXIT.failed);
+    expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('precious');
+    expect((await runCli(['backup', 'precious', '--force'], folder, settings)).code).toBe(EXIT.done);
+    expect(readFileSync(join(folder, 'precious'), 'latin1')).toMatch(/^footbridge-backup 1\n/);
+  });
+
+  it('killed in the middle leaves no file under the name of the backup', async () => {
+    const killed = await runCli(['backup', 'half'], folder, {
+      ...env,
+      BACKUP_KEY: KEY,
+      FAILPOINTS: 'backup.afterRows:kill@3',
+    });
+    expect(killed.code).toBe(EXIT.failed);
+    expect(readdirSync(folder)).not.toContain('half');
+  });
+
+  it('contains neither labels nor keys in clear', () => {
+    expect(good.includes('back\\slash')).toBe(false);
+    expect(good.includes(KEY)).toBe(false);
+  });
+
+  it('of a folder without a database says which file is missing', async () => {
+    const empty = await tempDir(cleanup);
+    const ended = await runCli(['backup', 'x'], empty, { DATA_DIR: empty, BACKUP_KEY: KEY });
+    expect(ended.code).toBe(EXIT.notFound);
+    expect(readdirSync(empty)).toEqual([]);
+  });
+});

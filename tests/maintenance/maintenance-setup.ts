@@ -1,0 +1,130 @@
+import { loadConfig } from '@footbridge/service/config/config';
+import type { DatabaseConfig } from '@footbridge/service/config/config';
+import type { BackupDeps } from '@footbridge/service/maintenance/backup';
+import { MaintenanceError } from '@footbridge/service/maintenance/maintenance-error';
+import { openSnapshot } from '@footbridge/service/maintenance/open-snapshot';
+import { openDatabase } from '@footbridge/service/sql/open-database';
+import type { OpenDatabase } from '@footbridge/service/sql/open-database';
+import { tablesAt } from '@footbridge/service/sql/tables-at';
+
+export const KEY = 'the passphrase of a backup';
+const NOW = 1_800_000_000_000;
+
+/** What backup and restore receive from the command line. */
+export function depsOf(env: Record<string, string>, key = KEY): BackupDeps {
+  const { config } = loadConfig(env);
+  return {
+    config,
+    version: '0.0.0',
+    key,
+    onRows: () => {},
+    failpoint: undefined,
+    signal: new AbortController().signal,
+  };
+}
+
+/** Text that the format of the backup has to escape. */
+export const AWKWARD = ['plain', 'tab\tand\nline\r\\N', '\\N', '', '😀 "quoted" \u2028', 'back\\slash\\t'];
+
+/** Adds rows to several tables; `rows` messages to the journal. */
+export async function fill(database: DatabaseConfig, rows = 2000): Promise<void> {
+  const opened = await openDatabase(database, () => {});
+  const { db } = opened;
+  const times = { created_at: NOW, updated_at: NOW };
+  for (const [index, label] of AWKWARD.entries()) {
+    const id = `license-${index}`;
+    const license = {
+      id,
+      label,
+      key_hash: id,
+      key_hint: 'hint',
+      max_seats: index,
+      status: 'active',
+    } as const;
+    await db
+      .insertInto('licenses')
+      .values({ ...license, ...times })
+      .execute();
+    const location = {
+      location_id: `loc-${index}`,
+      license_id: id,
+      state: 'bound',
+      device_row: null,
+    } as const;
+    await db
+      .insertInto('locations')
+      .values({ ...location, ...times })
+      .execute();
+  }
+  await db
+    .insertInto('suppressions')
+    .values({ location_id: 'loc-0', handle_hash: 'h', active: 1, source: 'word', decided_at: NOW })
+    .execute();
+  for (let index = 0; index < 3; index++)
+    await db.insertInto('changes').values({ topic: 'keys', subject: 's', at: NOW }).execute();
+  const message = {
+    direction: 'outbound',
+    location_id: 'loc-0',
+    kind: 'text',
+    status: 'delivered',
+    code: null,
+    phone_masked: '+1•••0100',
+    phone_hash: 'p',
+    contact_hash: null,
+    length: 12,
+    steps: '["accepted",1]\n["sent",2]',
+  } as const;
+  for (let start = 0; start < rows; start += 500)
+    await db
+      .insertInto('messages')
+      .values(
+        Array.from({ length: Math.min(500, rows - start) }, (_, index) => ({
+          ...message,
+          id: `m-${start + index}`,
+          message_id: `crm-${start + index}`,
+          created_at: NOW + start + index,
+          updated_at: NOW,
+        })),
+      )
+      .execute();
+  await opened.close();
+}
+
+/** Runs `work` on a database, and closes it. */
+export async function inDatabase<T>(
+  database: DatabaseConfig,
+  work: (db: OpenDatabase['db']) => Promise<T>,
+): Promise<T> {
+  const opened = await openDatabase(database, () => {});
+  try {
+    return await work(opened.db);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** All rows of all tables, in order. Tables are read in the way of a backup, which is independent of the engine. */
+export async function dump(database: DatabaseConfig): Promise<Record<string, string[]>> {
+  const snapshot = await openSnapshot(database);
+  try {
+    const content: Record<string, string[]> = { migrations: [...snapshot.migrations] };
+    for (const table of await tablesAt(snapshot.migrations.at(-1) ?? '')) {
+      const lines: string[] = [];
+      for await (const { text } of snapshot.rows(table)) lines.push(...text.toString('utf8').split('\n'));
+      content[table.name] = lines.filter((line) => line !== '').toSorted();
+    }
+    return content;
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** Resolves with the code of the MaintenanceError that `work` rejects with. */
+export const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => {
+      if (error instanceof MaintenanceError) return error.code;
+      throw error;
+    },
+  );
