@@ -11,6 +11,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { BUDGETS } from '../budgets.ts';
 import type { Config } from '../config/config.ts';
+import { createAccessLog } from '../edges/http/access-log.ts';
 import { appEventsRoutes } from '../edges/http/app-events-routes.ts';
 import { trusts } from '../edges/http/client-address.ts';
 import { deprecatedRoutes } from '../edges/http/deprecated-routes.ts';
@@ -244,6 +245,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     crm,
   });
 
+  const served = config.accessLog ? createAccessLog(log) : undefined;
   const unsigned = createMemoryLimits(clock);
   const rejections = new RecentRejections(() => clock.now());
   const onUnsigned = (fault: SignatureFault) => {
@@ -292,6 +294,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     {
       name: 'public',
       log,
+      onServed: served,
       trusted: trusts(config.listeners.trustProxy),
       hardening: {
         budgets: [
@@ -307,9 +310,10 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       raw: webhookRoute({
         receive,
         onResponse(handled) {
-          const { path, status, code, ms } = handled;
+          const { method, path, requestId, status, code, ms, bytes } = handled;
           metrics.webhook(path, status, code, ms / 1000);
           telemetry.traceWebhook?.(handled);
+          served?.({ listener: 'public', method, route: path, status, ms, bytes, requestId });
         },
         onUnsigned(fault) {
           onUnsigned(fault);
@@ -389,6 +393,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     {
       name: 'operator',
       log,
+      onServed: served,
       trusted: () => false,
       hardening: { budgets: [], otherBudget: BUDGETS.operator, clock },
       routes: [

@@ -114,6 +114,7 @@ export interface Config {
   readonly alerts: AlertsConfig;
   readonly telemetry: TelemetryConfig;
   readonly logLevel: string;
+  readonly accessLog: boolean;
   readonly failpoints: string | undefined;
 }
 
@@ -413,6 +414,7 @@ function build(settings: Settings): Config {
     alerts: alertsOf(settings),
     telemetry: telemetryOf(settings),
     logLevel: value(settings.logLevel),
+    accessLog: value(settings.accessLog),
     failpoints: settings.failpoints,
   };
 }

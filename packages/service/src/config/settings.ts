@@ -880,6 +880,13 @@ export const SETTINGS = {
     choice('debug', 'info', 'warn', 'error', 'silent'),
     'Minimum level that is logged.',
   ),
+  accessLog: define(
+    'Process',
+    'ACCESS_LOG',
+    'false',
+    flag,
+    'Log each response: method, route, status, duration, size and request id; no path, query, number or text.',
+  ),
   failpoints: define(
     'Process',
     'FAILPOINTS',

@@ -5,7 +5,7 @@ import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
 const OURS =
-  /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|MESSAGE_MAX|LOCATION|OPERATOR|REPLAY|ALLOW|ALERT|BACKUP)_/;
+  /^(CRM|RATE_LIMIT|ASSET|MAC|INBOUND|FOOTER|MESSAGE_BODY|MESSAGE_MAX|LOCATION|OPERATOR|REPLAY|ALLOW|ALERT|BACKUP|ACCESS)_/;
 /** Variables that other programs read: Node, npm, the command line and the agent. */
 const OF_OTHERS =
   /^(NODE_(?!SECRET)|npm_|FOOTBRIDGE_|COMPOSE_|TZ$|PATH$|HOME$|LANG$|LC_|NO_COLOR$|FORCE_COLOR$)/;

@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { HTTP_CONNECTIONS } from '../../budgets.ts';
 import { RequestError, StartError } from '../../errors.ts';
+import type { AccessLog } from './access-log.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 import type { Trusts } from './client-address.ts';
 import { Connections } from './connections.ts';
@@ -23,6 +24,7 @@ import { renderError } from './render-error.ts';
 export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 export type UpgradeRoute = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string) => void;
 
+const UNMATCHED = 'unmatched';
 const NO_SOCKETS: HttpError = { status: 404, label: 'Not found', code: 'NOT_FOUND' };
 
 export interface ListenerOptions {
@@ -33,6 +35,8 @@ export interface ListenerOptions {
   readonly raw?: RawRoute;
   readonly upgrade?: UpgradeRoute;
   readonly routes: readonly ((app: FastifyInstance) => void)[];
+  /** Called after each response of the router. Raw routes report theirs themselves. */
+  readonly onServed?: AccessLog | undefined;
 }
 
 export interface DrainTimes {
@@ -82,6 +86,7 @@ export async function startListener(
   app.addHook('onSend', async (request, reply) => {
     void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff');
   });
+  if (options.onServed !== undefined) reportServed(app, options.name, options.onServed);
   for (const routes of options.routes) void app.register(async (scope) => routes(scope));
   const { upgrade = (_request, socket) => rejectUpgrade(socket, NO_SOCKETS) } = options;
   app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -98,6 +103,21 @@ export async function startListener(
     );
   }
   return { url: urlOf(app.server, at.host), close: (times) => drain(app, connections, times) };
+}
+
+function reportServed(app: FastifyInstance, listener: string, onServed: AccessLog): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const length = reply.getHeader('Content-Length');
+    onServed({
+      listener,
+      method: request.method,
+      route: request.routeOptions.url ?? UNMATCHED,
+      status: reply.statusCode,
+      ms: reply.elapsedTime,
+      bytes: length === undefined ? null : Number(length),
+      requestId: request.id,
+    });
+  });
 }
 
 function withRawRoute(

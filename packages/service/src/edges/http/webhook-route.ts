@@ -33,13 +33,16 @@ export interface WebhookRouteDeps {
   readonly onUnsigned?: (fault: SignatureFault) => void;
 }
 
-/** For metrics and traces. */
+/** For metrics, traces and the access log. */
 export interface HandledRequest extends Pick<WebhookResponse, 'status' | 'code'> {
+  readonly method: string;
   readonly path: string;
   readonly requestId: RequestId;
   /** The header, unchecked. */
   readonly traceparent: unknown;
   readonly ms: number;
+  /** The size of the response's body. */
+  readonly bytes: number;
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
@@ -51,17 +54,18 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
 
   function write(received: Received, response: ServerResponse, rendered: Rendered, since: number): void {
     const { status, code, type, headers, body } = rendered;
+    const bytes = Buffer.byteLength(body);
     const fields = [
       'Content-Type',
       type,
       'Content-Length',
-      String(Buffer.byteLength(body)),
+      String(bytes),
       'X-Request-Id',
       received.requestId,
     ];
     for (const name in headers) fields.push(name, headers[name] ?? '');
     response.writeHead(status, fields).end(body);
-    onResponse?.({ ...received, status, code, ms: performance.now() - since });
+    onResponse?.({ ...received, status, code, bytes, ms: performance.now() - since });
   }
 
   return (request, response, address) => {
@@ -69,8 +73,9 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
     const channel = WEBHOOK_PATHS.get(path);
     if (channel === undefined) return false;
     const requestId = nextRequestId();
-    const received = { path, requestId, traceparent: request.headers['traceparent'] };
-    if (request.method !== 'POST') {
+    const { method = '' } = request;
+    const received = { method, path, requestId, traceparent: request.headers['traceparent'] };
+    if (method !== 'POST') {
       write(received, response, WRONG_METHOD, performance.now());
       return true;
     }
@@ -103,7 +108,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
   };
 }
 
-type Received = Pick<HandledRequest, 'path' | 'requestId' | 'traceparent'>;
+type Received = Pick<HandledRequest, 'method' | 'path' | 'requestId' | 'traceparent'>;
 
 interface Rendered extends WebhookResponse {
   readonly type: string;
