@@ -25,6 +25,7 @@ export const GROUPS = {
     'packages/testkit/src/servers/browser-check.test.ts',
     'tests/contract/macs-crash.test.ts',
     'tests/kit/browser.test.ts',
+    'scripts/release.test.ts',
   ],
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [

@@ -57,6 +57,7 @@ const VARIABLES = new Set([
 
 /** The file that reads the options of an npm script or a program. */
 const OPTIONS_OF: Readonly<Record<string, string>> = {
+  release: 'scripts/release.ts',
   'tests/nodes/campaign.ts': 'tests/nodes/campaign/options.ts',
   bench: 'bench/options.ts',
   check: 'scripts/check.ts',

@@ -36,6 +36,7 @@ export const CONTENTS: Readonly<Record<string, readonly Page[]>> = {
   Operate: [
     page('docs/deploy.md', 'Deploy'),
     page('docs/operate.md', 'Operate'),
+    page('docs/releases.md', 'Releases'),
     page('docs/performance.md', 'Performance'),
   ],
   'Promises and security': [

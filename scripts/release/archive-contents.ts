@@ -1,0 +1,51 @@
+/** What the archive of a package may contain. A new dependency or a new kind of file is a decision: add it in the same change. */
+export interface ArchiveRules {
+  /** Files without which it is of no use. */
+  readonly required: readonly string[];
+  /** Every file outside of node_modules matches one of these. */
+  readonly allowed: readonly string[];
+  /** The packages in its node_modules, all of them. */
+  readonly bundled: readonly string[];
+  readonly maxMegabytes: number;
+}
+
+/** Files that must not be in any archive: tests, sources, settings, keys, data. */
+const FORBIDDEN =
+  /(?:\.(?:test|contract|bench)\.|(?:^|\/)\.env|\.sqlite|\.tsx?$(?<!\.d\.ts)|operator-token$|journal-key$)/;
+
+/** Returns one line for each difference between the files of an archive and its rules. */
+export function contentFaults(
+  files: readonly { readonly path: string; readonly size: number }[],
+  rules: ArchiveRules,
+): string[] {
+  const paths = files.map(({ path }) => path);
+  const own = paths.filter((path) => !path.startsWith('node_modules/'));
+  const patterns = rules.allowed.map(patternOf);
+  const bundled = new Set(
+    paths.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
+  );
+  const megabytes = files.reduce((sum, { size }) => sum + size, 0) / 1e6;
+  return [
+    ...rules.required.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`),
+    ...own.filter((path) => FORBIDDEN.test(path)).map((path) => `${path} must not be published`),
+    ...own
+      .filter((path) => !patterns.some((pattern) => pattern.test(path)))
+      .map((path) => `${path} is not on the list`),
+    ...[...bundled]
+      .filter((name) => !rules.bundled.includes(name))
+      .map((name) => `the dependency ${name} is not on the list`),
+    ...rules.bundled.filter((name) => !bundled.has(name)).map((name) => `the dependency ${name} is missing`),
+    ...(megabytes > rules.maxMegabytes
+      ? [`it has ${megabytes.toFixed(1)} MB, more than ${rules.maxMegabytes}`]
+      : []),
+  ];
+}
+
+/** `*` is a part of a name, `**` any path. */
+const patternOf = (glob: string): RegExp =>
+  new RegExp(
+    `^${glob
+      .split('**')
+      .map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`).replaceAll('*', '[^/]*'))
+      .join('.*')}$`,
+  );
