@@ -36,6 +36,8 @@ export const CONTENTS: Readonly<Record<string, readonly Page[]>> = {
   Operate: [
     page('docs/deploy.md', 'Deploy'),
     page('docs/operate.md', 'Operate'),
+    page('docs/observe.md', 'Observe'),
+    page('docs/runbooks.md', 'Runbooks'),
     page('docs/releases.md', 'Releases'),
     page('docs/performance.md', 'Performance'),
   ],
@@ -69,5 +71,6 @@ export const FILES: Readonly<Record<string, string>> = {
   'THIRD-PARTY-NOTICES': 'third-party-notices.txt',
   'docs/demo-dark.png': 'demo-dark.png',
   'docs/demo-light.png': 'demo-light.png',
+  'packages/kit/templates/README.md': 'kit-templates.txt',
   'packages/media/NOTICE.md': 'media-notice.txt',
 };
