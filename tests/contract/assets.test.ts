@@ -220,6 +220,35 @@ describe('attachments', () => {
     expect(bytes).toBeLessThanOrEqual(1_000_000);
   });
 
+  it('T53 counts what a file takes besides its content, so that many small ones do not fill the disk', async () => {
+    const { upload, operator } = await start({ ASSET_QUOTA_MB: '1' });
+    const statuses = new Set<number>();
+    for (let round = 0; round < 60 && !statuses.has(507); round++)
+      for (const { status } of await Promise.all(Array.from({ length: 5 }, () => upload('x'))))
+        statuses.add(status);
+    expect(statuses).toEqual(new Set([201, 507]));
+    const { count } = (await operator('/operator/assets')) as { count: number };
+    expect(count).toBeLessThan(260);
+  });
+
+  it('T52 limits the uploads of a Mac without a location, for whose location all nodes are asked', async () => {
+    const { bridge, upload } = await start();
+    const created = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ label: 'other', maxSeats: 1 }),
+    });
+    const { key } = (await created.json()) as { key: string };
+    const { deviceToken } = await activate(bridge.url, { licenseKey: key });
+    const statuses = new Set<number>();
+    for (let round = 0; round < 150 && !statuses.has(429); round++)
+      for (const { status } of await Promise.all(
+        Array.from({ length: 5 }, () => upload('x', { Authorization: `Bearer ${deviceToken}` })),
+      ))
+        statuses.add(status);
+    expect(statuses).toEqual(new Set([409, 429]));
+  });
+
   it('rejects a file that is announced as too large before it is sent', async () => {
     const { bridge, token } = await start();
     expect(await announce(bridge.url, token, 100_000_001)).toBe(413);

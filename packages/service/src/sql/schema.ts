@@ -113,6 +113,8 @@ export interface Schema {
   };
   /** Steps recorded later, or by another node. */
   message_steps: { message_id: string; seq: number; at: number; step: string; detail: string | null };
+  /** The sums of `assets` by location. */
+  asset_totals: { location_id: string; files: number; bytes: number };
   assets: {
     id: string;
     location_id: string;

@@ -24,6 +24,8 @@ export interface AssetUploadDeps {
 }
 
 const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
+/** Counted before the nodes are asked for the location of the device. */
+const PER_DEVICE: Limit = { name: 'assets-device', max: 600, windowSec: 60 };
 const REJECTIONS = {
   too_large: ['PAYLOAD_TOO_LARGE', 'The file is larger than 100 MB.'],
   storage_full: [
@@ -61,15 +63,20 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
     }
   }
 
+  async function limit(rate: Limit, key: string): Promise<void> {
+    const verdict = await deps.limits.take(rate, key);
+    if (!verdict.allowed) throw tooMany(verdict.resetSec);
+  }
+
   return (app: FastifyInstance): void => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 
     app.post('/mac/assets', { bodyLimit: MAX_UPLOAD_BYTES }, async (request, reply) => {
       const device = await authenticated(request, deps);
+      await limit(PER_DEVICE, device.deviceRow);
       const locationId = await boundLocation(device, deps);
-      const verdict = await deps.limits.take(PER_LOCATION, locationId);
-      if (!verdict.allowed) throw tooMany(verdict.resetSec);
+      await limit(PER_LOCATION, locationId);
       if (!['identity', undefined].includes(request.headers['content-encoding']))
         throw new RequestError('UNSUPPORTED_MEDIA_TYPE', {
           message: 'Send the file as it is, without Content-Encoding.',
@@ -121,8 +128,8 @@ async function boundLocation(
   device: DeviceIdentity,
   { switchboard, owns }: AssetUploadDeps,
 ): Promise<string> {
-  for (const { deviceId, locationId } of await switchboard.boundMacs())
-    if (deviceId === device.deviceId && (await owns(locationId, device.licenseId))) return locationId;
+  for (const { locationId } of await switchboard.boundMacs({ deviceId: device.deviceId }))
+    if (await owns(locationId, device.licenseId)) return locationId;
   throw new RequestError('CONFLICT', {
     message: 'This Mac does not hold a location now. Connect and register, then send the file again.',
   });

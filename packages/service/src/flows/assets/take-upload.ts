@@ -51,6 +51,8 @@ export type UploadOutcome =
   | { readonly kind: 'rejected'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
 
 export const MAX_UPLOAD_BYTES = 100_000_000;
+/** What a file takes besides its content, on the disk and in the database: many small ones must not fill them either (T53). */
+const BYTES_PER_FILE = 4096;
 const DAY_MS = 86_400_000;
 const NOT_STORED = {
   too_large: 'the result is too large',
@@ -130,6 +132,9 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     }
   }
 
-  const quotas = new Quotas(quotaBytes, async (locationId) => (await index.totals(locationId)).bytes);
+  const quotas = new Quotas(quotaBytes, async (locationId) => {
+    const { count, bytes } = await index.totals(locationId);
+    return bytes + count * BYTES_PER_FILE;
+  });
   return (upload) => quotas.within(upload.locationId, (store) => keep(upload, store));
 }

@@ -15,10 +15,22 @@ export interface SqlAssetIndexDeps {
 export function createSqlAssetIndex({ db, clock, hashes }: SqlAssetIndexDeps): AssetIndex {
   return {
     async add(record) {
-      await db
-        .insertInto('assets')
-        .values({ ...toRow(record), sender_hash: null })
-        .execute();
+      await db.transaction().execute(async (tx) => {
+        await tx
+          .insertInto('assets')
+          .values({ ...toRow(record), sender_hash: null })
+          .execute();
+        await tx
+          .insertInto('asset_totals')
+          .values({ location_id: record.locationId, files: 1, bytes: record.size })
+          .onConflict((conflict) =>
+            conflict.column('location_id').doUpdateSet((total) => ({
+              files: total('asset_totals.files', '+', 1),
+              bytes: total('asset_totals.bytes', '+', record.size),
+            })),
+          )
+          .execute();
+      });
     },
     async find(id) {
       const row = await db
@@ -40,7 +52,19 @@ export function createSqlAssetIndex({ db, clock, hashes }: SqlAssetIndexDeps): A
       return rows.map(toRecord);
     },
     async remove(id) {
-      await db.deleteFrom('assets').where('id', '=', id).execute();
+      await db.transaction().execute(async (tx) => {
+        const removed = await tx
+          .deleteFrom('assets')
+          .where('id', '=', id)
+          .returning(['location_id', 'size'])
+          .executeTakeFirst();
+        if (removed === undefined) return;
+        await tx
+          .updateTable('asset_totals')
+          .set((total) => ({ files: total('files', '-', 1), bytes: total('bytes', '-', removed.size) }))
+          .where('location_id', '=', removed.location_id)
+          .execute();
+      });
     },
     async setSender(id, handle) {
       const [hash = null] = hashes(handle);
@@ -73,14 +97,17 @@ export function createSqlAssetIndex({ db, clock, hashes }: SqlAssetIndexDeps): A
         .execute();
     },
     async totals(locationId) {
-      const all = db.selectFrom('assets').select(({ fn }) => [
-        fn.countAll<number>().as('count'), // PostgreSQL returns the sum of 64-bit integers as a string.
-        fn.sum<number | string | null>('size').as('bytes'),
-      ]);
-      const { count, bytes } = await (
+      // PostgreSQL returns the sum of 64-bit integers as a string.
+      const all = db
+        .selectFrom('asset_totals')
+        .select(({ fn }) => [
+          fn.sum<number | string | null>('files').as('files'),
+          fn.sum<number | string | null>('bytes').as('bytes'),
+        ]);
+      const { files, bytes } = await (
         locationId === undefined ? all : all.where('location_id', '=', locationId)
       ).executeTakeFirstOrThrow();
-      return { count: count, bytes: Number(bytes ?? 0) };
+      return { count: Number(files ?? 0), bytes: Number(bytes ?? 0) };
     },
   };
 }

@@ -89,6 +89,8 @@ export function assetIndexContract(
       await engine.index.add(record('c', { size: 5_000_000_000, locationId: 'loc2' }));
       expect(await engine.index.totals('loc1')).toEqual({ count: 2, bytes: 30 });
       expect(await engine.index.totals()).toEqual({ count: 3, bytes: 5_000_000_030 });
+      for (const id of ['a', 'a', 'unknown']) await engine.index.remove(id);
+      expect(await engine.index.totals('loc1')).toEqual({ count: 1, bytes: 20 });
     });
   });
 }

@@ -5,7 +5,7 @@ import type Sodium from 'sodium-native';
 
 import { sodium } from '../../sodium.ts';
 import type { HandedFrame } from './send-ledger.ts';
-import type { BoundMac, DisconnectReason, ReportedStatus, RoutedFrame } from './switchboard.ts';
+import type { BoundMac, DisconnectReason, MacQuery, ReportedStatus, RoutedFrame } from './switchboard.ts';
 
 /** Asks the node that holds the socket of a Mac to write a frame. */
 export interface WriteRequest {
@@ -145,8 +145,7 @@ export type BusMessage =
   | { readonly type: 'leases_lost'; readonly from: string }
   /** The reply of a Mac to a request of another node. */
   | { readonly type: 'mac_reply'; readonly frame: ReachResultFrame }
-  /** A node of an earlier version sends no `withStates`. */
-  | { readonly type: 'list'; readonly id: string; readonly from: string; readonly withStates?: boolean }
+  | ({ readonly type: 'list'; readonly id: string; readonly from: string } & MacQuery)
   | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };
 
 /** `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own. */

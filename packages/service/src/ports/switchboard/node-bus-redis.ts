@@ -28,7 +28,7 @@ import type {
 import { requestIdsOf } from './send-ledger.ts';
 import type { HandedFrame } from './send-ledger.ts';
 import { newerStatus } from './switchboard.ts';
-import type { BoundMac, ReportedStatus } from './switchboard.ts';
+import type { BoundMac, MacQuery, ReportedStatus } from './switchboard.ts';
 
 const LIST_TIMEOUT_MS = 1000;
 const OFFER_TIMEOUT_MS = 500;
@@ -68,7 +68,7 @@ export interface BusHandler {
   /** Whether this node can keep frames of a node that is shutting down. */
   isStaying(): boolean;
   /** Returns the Macs connected to this node. */
-  localMacs(withStates: boolean): BoundMac[];
+  localMacs(query: MacQuery): BoundMac[];
 }
 
 export interface NodeBusDeps {
@@ -298,18 +298,25 @@ export class NodeBus {
   }
 
   /** Resolves with the Macs of all nodes that respond within a second. */
-  async boundMacs(withStates: boolean): Promise<BoundMac[]> {
+  async boundMacs({ withStates, deviceId }: MacQuery): Promise<BoundMac[]> {
     const id = randomUUID();
     const all: BoundMac[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     let [results, expected] = [0, Infinity];
     this.#lists.set(id, (macs) => {
-      for (const mac of macs) all.push(mac);
+      // A node of an earlier version lists all.
+      for (const mac of macs) if (deviceId === undefined || mac.deviceId === deviceId) all.push(mac);
       if (++results >= expected) resolve();
     });
     const cancel = this.#clock.after(LIST_TIMEOUT_MS, () => setImmediate(resolve));
     try {
-      expected = await this.#publish(ALL_NODES, { type: 'list', id, from: this.#node, withStates });
+      expected = await this.#publish(ALL_NODES, {
+        type: 'list',
+        id,
+        from: this.#node,
+        withStates,
+        deviceId,
+      });
       if (results < expected) await promise;
     } finally {
       cancel();
@@ -371,8 +378,8 @@ export class NodeBus {
       case 'mac_reply':
         return this.#handler.onMacReply(message.frame);
       case 'list': {
-        const { id, from, withStates = false } = message;
-        const macs = this.#handler.localMacs(withStates);
+        const { id, from } = message;
+        const macs = this.#handler.localMacs(message);
         return this.#notify(channelOf(from), { type: 'list_result', id, macs });
       }
       case 'list_result':

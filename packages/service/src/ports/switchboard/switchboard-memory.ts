@@ -3,7 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { EngineError } from '../../errors.ts';
-import { CONTENTION, SEND_TIMEOUT_MS, boundMac, contendedWaitSec, untilReady } from './switchboard.ts';
+import { CONTENTION, SEND_TIMEOUT_MS, boundMacsOf, contendedWaitSec, untilReady } from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -13,6 +13,7 @@ import type {
   ReachListener,
   RoutedFrame,
   BoundMac,
+  MacQuery,
   SendOutcome,
   Switchboard,
 } from './switchboard.ts';
@@ -127,8 +128,8 @@ class MemorySwitchboard implements Switchboard {
     this.#drop(locationId, 'closed');
   }
 
-  async boundMacs({ withStates } = { withStates: false }): Promise<BoundMac[]> {
-    return Array.from(this.#bindings.values(), (binding) => boundMac(binding, this.#node, withStates));
+  async boundMacs(query: MacQuery = {}): Promise<BoundMac[]> {
+    return boundMacsOf(this.#bindings.values(), this.#node, query);
   }
 
   async ping(): Promise<void> {

@@ -30,7 +30,7 @@ import {
   SEND_TIMEOUT_MS,
   SETTLE_TIMEOUT_MS,
   UncertainSendError,
-  boundMac,
+  boundMacsOf,
   contendedWaitSec,
   untilReady,
 } from './switchboard.ts';
@@ -42,6 +42,7 @@ import type {
   MacConnection,
   RoutedFrame,
   BoundMac,
+  MacQuery,
   ReachListener,
   ReportedStatus,
   SendOutcome,
@@ -295,8 +296,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (holder !== undefined) this.#disconnectHolder(locationId, holder, 'closed');
   }
 
-  async boundMacs({ withStates } = { withStates: false }): Promise<BoundMac[]> {
-    return newestPerLocation(await this.#bus.boundMacs(withStates));
+  async boundMacs(query: MacQuery = {}): Promise<BoundMac[]> {
+    return newestPerLocation(await this.#bus.boundMacs(query));
   }
 
   ping(): Promise<void> {
@@ -376,8 +377,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#restoreAll();
   }
 
-  localMacs(withStates: boolean): BoundMac[] {
-    return Array.from(this.#held.values(), (held) => boundMac(held, this.#node, withStates));
+  localMacs(query: MacQuery): BoundMac[] {
+    return boundMacsOf(this.#held.values(), this.#node, query);
   }
 
   /** While Redis is down for all nodes, no location changes its owner: a connection with an unexpired lease may still be used. */

@@ -311,6 +311,17 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       }
     });
 
+    it('T52 lists only the Macs of one device on request', async () => {
+      const { first, last } = await start();
+      const { locationId } = leaseOf(await last.bind(freshLocation(), new TestConnection('device-1')));
+      await first.bind(freshLocation(), new TestConnection('device-2'));
+      for (const node of [first, last]) {
+        const macs = await node.boundMacs({ deviceId: 'device-1' });
+        expect(macs.map((mac) => mac.locationId)).toEqual([locationId]);
+        expect(await node.boundMacs({ deviceId: 'device-3' })).toEqual([]);
+      }
+    });
+
     it('M1 lists the states that Macs of any node reported, only on request', async () => {
       const { first, last } = await start();
       const [one, two] = [new TestConnection('device-1'), new TestConnection('device-2')];

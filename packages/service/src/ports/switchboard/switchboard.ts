@@ -141,6 +141,13 @@ export class UncertainSendError extends EngineError {
   override readonly name = 'UncertainSendError';
 }
 
+/** Which Macs are listed, and how. */
+export interface MacQuery {
+  readonly withStates?: boolean | undefined;
+  /** Undefined: of all devices. */
+  readonly deviceId?: string | undefined;
+}
+
 /** A Mac that holds a location. */
 export interface BoundMac {
   readonly locationId: LocationId;
@@ -207,10 +214,10 @@ export interface Switchboard {
   /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
   /**
-   * Resolves with the connected Macs of all nodes, on request with their states. A node that does not respond within a second is
-   * left out.
+   * Resolves with the connected Macs of all nodes, on request with their states, or only those of one device. A node that does not respond
+   * within a second is left out.
    */
-  boundMacs(options?: { readonly withStates: boolean }): Promise<BoundMac[]>;
+  boundMacs(query?: MacQuery): Promise<BoundMac[]>;
   /** Rejects with EngineError when the engine is down. */
   ping(): Promise<void>;
   /**
@@ -220,12 +227,24 @@ export interface Switchboard {
   close(): Promise<void>;
 }
 
-/** The entry of a connection of this node for `boundMacs`. */
-export function boundMac(
-  { connection, lease, since }: { connection: MacConnection; lease: Lease; since: number },
+/** A connection of this node that holds a location. */
+interface Holding {
+  readonly connection: MacConnection;
+  readonly lease: Lease;
+  readonly since: number;
+}
+
+/** The entries of this node for `boundMacs`. */
+export function boundMacsOf(
+  holdings: Iterable<Holding>,
   node: string,
-  withStates: boolean,
-): BoundMac {
-  const { stateReport } = connection;
-  return { ...lease, since, node, ...(withStates && stateReport !== undefined && { stateReport }) };
+  { withStates = false, deviceId }: MacQuery,
+): BoundMac[] {
+  const macs: BoundMac[] = [];
+  for (const { connection, lease, since } of holdings) {
+    if (deviceId !== undefined && lease.deviceId !== deviceId) continue;
+    const { stateReport } = connection;
+    macs.push({ ...lease, since, node, ...(withStates && stateReport !== undefined && { stateReport }) });
+  }
+  return macs;
 }
