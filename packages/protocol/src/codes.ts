@@ -385,7 +385,8 @@ const OAUTH = [
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning: 'This address exceeded its limit of requests per minute.',
+    meaning:
+      'This address exceeded its limit of requests per minute, or this token its limit of event streams.',
     retry: 'yes',
     advice: 'Wait for the number of seconds in Retry-After.',
   },

@@ -22,6 +22,8 @@ export interface SlotLimits {
   readonly perAddress?: number;
   readonly perLicense?: number;
   readonly perDevice?: number;
+  /** Of one operator token, with the sessions of its browsers. */
+  readonly perOperator?: number;
 }
 
 /** Open connections of a listener, besides the sockets of Macs. When all are taken, the one that has been idle the longest is closed for a new one. */
@@ -90,6 +92,9 @@ export const BUDGETS = {
     dropsIncomplete: true,
   },
 } as const satisfies Record<string, Budget>;
+
+/** Clients that follow the events of messages on a node. */
+export const EVENT_STREAMS: SlotLimits = { total: 100, perOperator: 50 };
 
 /** What the connections of Macs may occupy. */
 export const MAC_BUDGET = {

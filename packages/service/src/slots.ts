@@ -1,15 +1,20 @@
 import type { SlotLimits } from './budgets.ts';
 
 /** The kinds of holders that can have a limit of their own. */
-export type Scope = 'address' | 'license' | 'device';
+export type Scope = 'address' | 'license' | 'device' | 'operator';
 
 export type Holder = Readonly<Partial<Record<Scope, string>>>;
 
 /** Frees the slot. Harmless when called again. */
 type Release = () => void;
 
-const LIMIT_OF = { address: 'perAddress', license: 'perLicense', device: 'perDevice' } as const;
-const SCOPES = ['address', 'license', 'device'] as const;
+const LIMIT_OF = {
+  address: 'perAddress',
+  license: 'perLicense',
+  device: 'perDevice',
+  operator: 'perOperator',
+} as const;
+const SCOPES = ['address', 'license', 'device', 'operator'] as const;
 
 /** A holder takes at most this share of the free slots, so that a few greedy ones leave room: 256 slots last for 20 of them. */
 export const SHARE_OF_FREE = 1 / 4;

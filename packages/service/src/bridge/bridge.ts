@@ -23,6 +23,7 @@ import { auditRoutes } from '../edges/operator/audit-routes.ts';
 import { crmAppRoutes } from '../edges/operator/crm-app-routes.ts';
 import { diagnosisRoutes } from '../edges/operator/diagnosis-routes.ts';
 import { docsRoutes } from '../edges/operator/docs-routes.ts';
+import { eventsRoutes } from '../edges/operator/events-routes.ts';
 import { keyRoutes } from '../edges/operator/keys-routes.ts';
 import { requireOperator } from '../edges/operator/operator-auth.ts';
 import { consoleRoutes } from '../edges/operator/console-routes.ts';
@@ -212,7 +213,6 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     licenses,
     switchboard,
     limits,
-    messageEvents,
     audit,
     capture,
     files,
@@ -413,6 +413,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
         (app) => {
           requireOperator({ auth: operatorAuth, limits })(app);
           sessionRoutes({ auth: operatorAuth })(app);
+          eventsRoutes({ events: messageEvents, auth: operatorAuth, clock })(app);
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           auditRoutes({ audit })(app);
           crmAppRoutes({ oauth: config.oauth, publicUrl: () => address.url })(app);

@@ -20,7 +20,6 @@ import { oauthRoutes } from '../edges/http/oauth-routes.ts';
 import type { GatewayDeps } from '../edges/mac/mac-gateway.ts';
 import { captureRoutes } from '../edges/operator/capture-routes.ts';
 import { crmCheckRoutes } from '../edges/operator/crm-check-routes.ts';
-import { eventsRoutes } from '../edges/operator/events-routes.ts';
 import { grantsRoutes } from '../edges/operator/grants-routes.ts';
 import { messagesRoutes } from '../edges/operator/messages-routes.ts';
 import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts';
@@ -48,7 +47,6 @@ import { createSqlGrants } from '../ports/grants/grants-sql.ts';
 import { createVault } from '../ports/grants/vault.ts';
 import { createSqlGuids } from '../ports/guids/guids-sql.ts';
 import type { SqlJournal } from '../ports/journal/journal-sql.ts';
-import type { MessageEvents } from '../ports/journal/message-events.ts';
 import type { Licenses } from '../ports/licenses/licenses.ts';
 import type { Limits } from '../ports/limits/limits.ts';
 import type { ReachFields } from '../ports/reach-fields/reach-fields.ts';
@@ -65,7 +63,6 @@ export interface CrmDeps {
   readonly licenses: Licenses;
   readonly switchboard: Switchboard;
   readonly limits: Limits;
-  readonly messageEvents: MessageEvents;
   readonly audit: Audit;
   readonly capture: TextCapture;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
@@ -323,7 +320,6 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         audit: deps.audit,
       }),
       captureRoutes({ capture: deps.capture, audit: deps.audit }),
-      eventsRoutes({ events: deps.messageEvents, clock }),
       grantsRoutes({ grants, changes, audit: deps.audit }),
       crmCheckRoutes({
         calls: {

@@ -11,6 +11,7 @@ import { createMemoryMessageEvents } from '../../ports/journal/message-events-me
 import { RecentEvents } from '../../ports/journal/recent-events.ts';
 import { renderError } from '../http/render-error.ts';
 import { asOperator } from './testing/as-operator.ts';
+import { BATCH_MS } from './event-stream.ts';
 import { eventsRoutes } from './events-routes.ts';
 
 const cleanup = createCleanup();
@@ -34,7 +35,12 @@ async function start() {
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
   asOperator(app);
-  eventsRoutes({ events: createMemoryMessageEvents(feed), clock })(app);
+  const access = { isValid: true };
+  eventsRoutes({
+    events: createMemoryMessageEvents(feed),
+    auth: { isValid: async () => access.isValid },
+    clock,
+  })(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
 
   async function listen(lastId?: string) {
@@ -51,7 +57,7 @@ async function start() {
     })().catch(() => {});
     return { answer, seen: () => text, reading, stop: () => stop.abort() };
   }
-  return { app, feed, clock, url, listen };
+  return { app, feed, clock, url, listen, access };
 }
 
 const happen = (feed: RecentEvents, count = 1) => {
@@ -106,7 +112,7 @@ describe('GET /operator/events', () => {
   });
 
   it('disconnects only the client that does not read', async () => {
-    const { feed, url, listen } = await start();
+    const { feed, url, listen, clock } = await start();
     const good = await listen();
     const { port } = new URL(url);
     const slow = connect(Number(port), '127.0.0.1');
@@ -121,13 +127,40 @@ describe('GET /operator/events', () => {
     slow.on('error', () => {});
     slow.resume();
     await closed;
+    await clock.advance(BATCH_MS);
     await until(() => good.seen().includes('boot-29999'));
   });
 
-  it('accepts a hundred clients and rejects the next one', async () => {
+  it('T52 renders each event once for all clients', async () => {
+    const { feed, listen } = await start();
+    const clients = [await listen(), await listen()];
+    let rendered = 0;
+    const recorded = {
+      get code() {
+        rendered++;
+        return 'TIMEOUT';
+      },
+    };
+    feed.add(0, 'r1', 'mac_says', recorded);
+    for (const { seen } of clients) await until(() => seen().includes('boot-0'));
+    expect(rendered).toBe(1);
+  });
+
+  it('T46 ends the stream when its token or session is no longer valid', async () => {
+    const { clock, listen, access } = await start();
+    const { seen, reading } = await listen();
+    await until(() => seen().includes('retry'));
+    await clock.advance(15_000);
+    await until(() => seen().includes(': alive'));
+    access.isValid = false;
+    await clock.advance(15_000);
+    await reading;
+  });
+
+  it('T52 accepts a bounded number of clients of one token', async () => {
     const { listen } = await start();
-    const all = await Promise.all(Array.from({ length: 100 }, () => listen()));
-    expect((await listen()).answer.status).toBe(503);
+    const all = await Promise.all(Array.from({ length: 20 }, () => listen()));
+    expect((await listen()).answer.status).toBe(429);
     all[0]?.stop();
     await until(async () => (await listen()).answer.status === 200);
   });

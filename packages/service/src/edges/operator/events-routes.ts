@@ -4,20 +4,25 @@ import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { FastifyInstance } from 'fastify';
 
+import { EVENT_STREAMS } from '../../budgets.ts';
+import { RequestError } from '../../errors.ts';
+import type { OperatorAuth } from '../../flows/operators/authenticate-operator.ts';
 import type { JournalEvent } from '../../ports/journal/journal.ts';
 import type { MessageEvents } from '../../ports/journal/message-events.ts';
+import { Slots } from '../../slots.ts';
+import { EventStream } from './event-stream.ts';
 import { mayAccess } from './operator-auth.ts';
 import { isoTime, operatorError } from './operator-request.ts';
 
 export interface EventsRoutesDeps {
   readonly events: Pick<MessageEvents, 'follow'>;
+  readonly auth: Pick<OperatorAuth, 'isValid'>;
   readonly clock: Clock;
 }
 
 const EVENTS = { exposeHeadRoute: false, config: { locations: 'filtered' } } as const;
 const HEARTBEAT_MS = 15_000;
-const MOST_LISTENERS = 100;
-const MOST_UNREAD_BYTES = 1_000_000;
+const RETRY_SEC = 5;
 const GAP = 'event: gap\ndata: {}\n\n';
 const HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -28,41 +33,60 @@ const HEADERS = {
 
 /**
  * `GET /operator/events`: the events of all nodes as server-sent events. `Last-Event-ID` resumes; `event: gap` means that events
- * were missed. A client that does not read is disconnected and can resume.
+ * were missed. A client that does not read is disconnected and can resume. The stream ends when its token or session does.
  */
-export function eventsRoutes({ events, clock }: EventsRoutesDeps) {
+export function eventsRoutes({ events, auth, clock }: EventsRoutesDeps) {
   const listeners = new Set<ServerResponse>();
+  const slots = new Slots(EVENT_STREAMS);
+  /** Rendered once for all clients. */
+  const lines = new WeakMap<JournalEvent, string>();
+  const lineOf = (event: JournalEvent): string => {
+    const known = lines.get(event);
+    if (known !== undefined) return known;
+    const rendered = line(event);
+    lines.set(event, rendered);
+    return rendered;
+  };
 
   return (app: FastifyInstance): void => {
     app.get('/operator/events', EVENTS, async (request, reply) => {
-      if (listeners.size >= MOST_LISTENERS)
-        throw operatorError(
-          'SERVICE_UNAVAILABLE',
-          'Too many clients are connected. Close one and try again.',
-        );
+      const { operator, signedIn } = request;
+      const release = slots.enter({ operator: operator.tokenHash });
+      if (typeof release === 'string')
+        throw release === 'total'
+          ? operatorError('SERVICE_UNAVAILABLE', 'Too many clients are connected. Close one and try again.')
+          : new RequestError(
+              'TOO_MANY_REQUESTS',
+              { message: 'Too many clients are connected with this token. Close one and try again.' },
+              { channel: 'operator', retryAfterSec: RETRY_SEC },
+            );
       const lastId = request.headers['last-event-id'];
       reply.hijack();
       const { raw } = reply;
       listeners.add(raw);
-      const write = (text: string) => {
-        raw.write(text);
-        if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
-      };
       const isVisible = ({ message }: JournalEvent) =>
-        request.operator.locations === null ||
-        (message !== undefined && mayAccess(request, message.locationId));
+        operator.locations === null || (message !== undefined && mayAccess(request, message.locationId));
       raw.writeHead(200, { ...HEADERS, 'X-Request-Id': request.id });
-      write('retry: 2000\n\n');
-      const stopBeating = every(clock, HEARTBEAT_MS, () => write(': alive\n\n'));
+      raw.write('retry: 2000\n\n');
+      const stream = new EventStream(raw, clock);
+      const stopBeating = every(clock, HEARTBEAT_MS, () => {
+        stream.send(': alive\n\n');
+        auth.isValid(operator, signedIn?.session).then(
+          (isValid) => isValid || raw.end(),
+          // The database is down: checked again with the next heartbeat.
+          () => {},
+        );
+      });
       const following = events.follow(
         typeof lastId === 'string' && lastId !== '' ? lastId : undefined,
         (event) => {
-          if (event === 'gap') write(GAP);
-          else if (isVisible(event)) write(line(event));
+          if (event === 'gap') stream.send(GAP);
+          else if (isVisible(event)) stream.send(lineOf(event));
         },
       );
       raw.once('close', () => {
         listeners.delete(raw);
+        release();
         stopBeating();
         void following.then((stop) => stop());
       });

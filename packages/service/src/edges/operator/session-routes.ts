@@ -14,6 +14,8 @@ export interface SignInDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
+/** A token has at most 4096 characters. Larger bodies would be parsed for anyone. */
+const MAX_BODY = 16_384;
 const SIGN_IN = z.union(
   [
     z.strictObject({ token: z.string().min(1).max(4096) }),
@@ -25,7 +27,7 @@ const SIGN_IN = z.union(
 /** `POST /operator/session`: exchanges an operator token, or a code that works once, for the cookie of a browser session. Needs no earlier sign-in. */
 export function signInRoute({ auth, limits, audit }: SignInDeps) {
   return (app: FastifyInstance): void => {
-    app.post('/operator/session', async (request, reply) => {
+    app.post('/operator/session', { bodyLimit: MAX_BODY }, async (request, reply) => {
       const given = readBody(SIGN_IN, request.body);
       const signedIn =
         'token' in given ? await auth.signIn(given.token) : await auth.signInWithCode(given.code);

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Operators, OperatorToken } from '../../ports/operators/operators.ts';
+import type { OperatorSession, Operators, OperatorToken } from '../../ports/operators/operators.ts';
 
 /** Who makes a request, and what they may see and change. */
 export interface Operator {
@@ -88,17 +88,27 @@ export class OperatorAuth {
     const idHash = hashOf(session);
     const known = await operators.findSession(idHash);
     if (known === undefined) return undefined;
-    const now = clock.now();
-    const operator =
-      now - known.lastSeenAt < SESSION_IDLE_MS && now - known.createdAt < SESSION_MAX_MS
-        ? await this.#byHash(known.tokenHash)
-        : undefined;
+    const operator = this.#isAlive(known) ? await this.#byHash(known.tokenHash) : undefined;
     if (operator === undefined) {
       await operators.removeSession(idHash);
       return undefined;
     }
-    if (now - known.lastSeenAt >= TOUCH_MS) await operators.touchSession(idHash);
+    if (clock.now() - known.lastSeenAt >= TOUCH_MS) await operators.touchSession(idHash);
     return { operator, session, csrf: csrfOf(session) };
+  }
+
+  /** Whether the operator's token, and the session if there is one, are still valid. Does not count as activity. */
+  async isValid({ tokenHash }: Operator, session: string | undefined): Promise<boolean> {
+    if (session !== undefined) {
+      const known = await this.#deps.operators.findSession(hashOf(session));
+      if (known === undefined || !this.#isAlive(known)) return false;
+    }
+    return (await this.#byHash(tokenHash)) !== undefined;
+  }
+
+  #isAlive({ createdAt, lastSeenAt }: OperatorSession): boolean {
+    const now = this.#deps.clock.now();
+    return now - lastSeenAt < SESSION_IDLE_MS && now - createdAt < SESSION_MAX_MS;
   }
 
   async signOut(session: string): Promise<void> {

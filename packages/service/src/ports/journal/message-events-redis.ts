@@ -141,8 +141,8 @@ class RedisMessageEvents implements MessageEvents {
       listener('gap');
       return newest;
     }
-    this.#deliver(kept, listener, Number(index) + 1);
-    for (const later of entries) this.#deliver(later, listener);
+    deliver(this.#open(kept), listener, Number(index) + 1);
+    for (const later of entries) deliver(this.#open(later), listener);
     return entries.at(-1)?.id ?? entry;
   }
 
@@ -174,22 +174,24 @@ class RedisMessageEvents implements MessageEvents {
     const { newest, kept, entries } = await this.#read(from ?? '$');
     const isTrimmed = from !== undefined && from !== NOTHING_YET && kept === undefined;
     const position = entries.at(-1)?.id ?? newest;
+    const opened = entries.map((entry) => this.#open(entry));
     for (const follower of followers) {
       const { after, listener } = follower;
       if (!this.#followers.has(follower)) continue;
       if (after === undefined || isTrimmed) listener('gap');
-      for (const entry of entries)
-        if (after !== undefined && isBefore(after, entry.id)) this.#deliver(entry, listener);
+      for (const batch of opened)
+        if (after !== undefined && isBefore(after, batch.id)) deliver(batch, listener);
       if (after === undefined || isTrimmed || isBefore(after, position)) follower.after = position;
     }
     return entries.length === ENTRIES_PER_READ;
   }
 
-  #deliver({ id, sealed }: Entry, listener: Listener, fromIndex = 0): void {
+  /** Called once per entry, whatever the number of followers. */
+  #open({ id, sealed }: Entry): Opened {
     const batch = this.#cipher.open(Buffer.from(sealed, 'base64'));
-    if (batch === undefined || (batch.gap && fromIndex === 0)) listener('gap');
-    for (const [index, event] of batch?.events.entries() ?? [])
-      if (index >= fromIndex) listener({ ...event, id: `${id}.${index}` });
+    if (batch === undefined) return { id, gap: 'whole', events: [] };
+    const events = batch.events.map((event, index) => ({ ...event, id: `${id}.${index}` }));
+    return { id, gap: batch.gap === true ? 'before' : undefined, events };
   }
 
   async #read(after: string, count = ENTRIES_PER_READ): Promise<Read> {
@@ -215,6 +217,18 @@ interface Entry {
 }
 
 type RawEntry = [id: string, fields: [name: string, sealed: string]];
+
+interface Opened {
+  readonly id: string;
+  /** `whole`: the entry cannot be read. `before`: events before it were lost. */
+  readonly gap: 'whole' | 'before' | undefined;
+  readonly events: readonly JournalEvent[];
+}
+
+function deliver({ gap, events }: Opened, listener: Listener, fromIndex = 0): void {
+  if (gap === 'whole' || (gap === 'before' && fromIndex === 0)) listener('gap');
+  for (const event of events.slice(fromIndex)) listener(event);
+}
 
 const entryOf = ([id, [, sealed]]: RawEntry): Entry => ({ id, sealed });
 

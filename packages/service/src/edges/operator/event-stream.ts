@@ -1,0 +1,52 @@
+import type { ServerResponse } from 'node:http';
+
+import type { Clock } from '@footbridge/runtime/clock';
+
+/** Events that follow each other faster than this are written together: a write costs more than an event. */
+export const BATCH_MS = 100;
+const MAX_BATCH = 65_536;
+const MAX_UNREAD = 1_000_000;
+
+/**
+ * The response to one client that follows events. Texts are written in batches, the first one after a pause with the next turn of the event
+ * loop. A client that does not read costs no writes, and is disconnected when too much waits for it.
+ */
+export class EventStream {
+  readonly #response: ServerResponse;
+  readonly #clock: Pick<Clock, 'after'>;
+  #waiting = '';
+  /** The client has not read what was written. */
+  #isBlocked = false;
+  /** Set while a batch is collected, and for `BATCH_MS` after each. */
+  #cancelBatch: (() => void) | undefined;
+
+  constructor(response: ServerResponse, clock: Pick<Clock, 'after'>) {
+    this.#response = response;
+    this.#clock = clock;
+    response.on('drain', () => {
+      this.#isBlocked = false;
+      this.#write();
+    });
+    response.once('close', () => this.#cancelBatch?.());
+  }
+
+  send(text: string): void {
+    this.#waiting += text;
+    if (this.#isBlocked) {
+      if (this.#waiting.length > MAX_UNREAD) this.#response.destroy();
+    } else if (this.#waiting.length >= MAX_BATCH) this.#write();
+    else if (this.#cancelBatch === undefined) {
+      const soon = setImmediate(() => this.#write());
+      this.#cancelBatch = () => clearImmediate(soon);
+    }
+  }
+
+  #write(): void {
+    this.#cancelBatch?.();
+    this.#cancelBatch = undefined;
+    if (this.#waiting === '' || this.#isBlocked || this.#response.destroyed) return;
+    this.#isBlocked = !this.#response.write(this.#waiting);
+    this.#waiting = '';
+    this.#cancelBatch = this.#clock.after(BATCH_MS, () => this.#write());
+  }
+}
