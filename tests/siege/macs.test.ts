@@ -81,6 +81,17 @@ it.each([
   expect(await mac.closed).toMatchObject({ code: 4000, reason: expect.stringContaining('unknown types') });
 });
 
+it('T54 an activation with hundreds of lists is not parsed', async () => {
+  const bridge = await start();
+  const { key } = await bridge.createLicense(1);
+  const activate = async (lists: unknown[]) => {
+    const body = JSON.stringify({ licenseKey: key, deviceId: 'mac-of-lists-1', lists });
+    return (await fetch(`${bridge.url}/mac/activate`, { method: 'POST', body })).status;
+  };
+  expect(await activate(Array.from({ length: 200 }, () => []))).toBe(400);
+  expect(await activate([])).toBe(201);
+});
+
 describe('a license', () => {
   it('T53 M8 takes ten locations more than it has seats, and others only from the operator', async () => {
     const bridge = await start();

@@ -1,6 +1,7 @@
 import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import type { EnrolmentCode } from '@footbridge/protocol/codes';
-import type { FastifyInstance } from 'fastify';
+import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { RequestError } from '../../errors.ts';
 import type { RequestErrorOptions } from '../../errors.ts';
@@ -18,6 +19,8 @@ export interface EnrolmentRoutesDeps {
 /** Thirty wrong keys, codes or tokens lock an address out until the minute is over. A license key has 140 bits, a pairing code 40. */
 const WRONG: Limit = { name: 'enrolment-wrong', max: 30, windowSec: 60 };
 const BODY_LIMIT = 16_384;
+/** Anyone can send a body, and it is parsed before the request is counted (T54). */
+const JSON_LIMITS = { brackets: 64, names: 64 } as const;
 
 /** `POST /mac/activate`, `POST /mac/deactivate` (M7) and `POST /mac/pair` (M12). */
 export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: EnrolmentRoutesDeps) {
@@ -89,13 +92,21 @@ export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: En
 /** Parses the body as JSON whatever its Content-Type; an empty body is allowed. */
 function readAnyBodyAsJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
-    try {
-      done(null, body === '' ? undefined : JSON.parse(body.toString()));
-    } catch {
-      done(rejection('INVALID_REQUEST', { message: 'The body must be JSON.' }));
-    }
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {
+    if (body.length === 0) return undefined;
+    const json = exceedsJsonLimits(body, JSON_LIMITS) ? undefined : readJson(body);
+    if (json === undefined)
+      throw rejection('INVALID_REQUEST', { message: 'The body must be a JSON object.' });
+    return json.value;
   });
+}
+
+function readJson(body: Buffer): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(body.toString()) };
+  } catch {
+    return undefined;
+  }
 }
 
 const CODE_PROBLEMS = {
