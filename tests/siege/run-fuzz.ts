@@ -52,7 +52,7 @@ export async function fuzz(
     if (kind < 10) {
       rest--;
       counts.http++;
-      return note(await exchange(stage, make.http()));
+      return note(await exchange(stage, make.http(), 'then close'));
     }
     if (kind < 12) {
       rest -= PIPELINED;
@@ -67,7 +67,7 @@ export async function fuzz(
     const isUpload = kind < 28;
     counts[isUpload ? 'uploads' : 'webhooks'] += PIPELINED;
     const requests = Array.from({ length: PIPELINED }, () => (isUpload ? make.upload() : make.webhook()));
-    note(await exchange(stage, Buffer.concat([...requests, LAST])));
+    note(await exchange(stage, Buffer.concat([...requests, LAST]), 'keep open'));
   }
 
   const work = async () => {
@@ -97,13 +97,17 @@ export async function fuzz(
 /** Makes the service close the connection after its responses. */
 const LAST = Buffer.from('GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
 
-/** Writes bytes to a new connection. Resolves with what comes back until the connection closes. */
-function exchange(stage: Stage, bytes: Buffer): Promise<string> {
+/**
+ * Writes bytes to a new connection. Resolves with what comes back until the connection closes. Half a request keeps the connection open until
+ * its deadline, so the client then closes its side; for complete requests it must not, because the service drops those that wait.
+ */
+function exchange(stage: Stage, bytes: Buffer, side: 'keep open' | 'then close'): Promise<string> {
   const { hostname, port } = new URL(stage.service.url);
   return new Promise((resolve) => {
     let text = '';
-    // Half a request keeps the connection open until its deadline; the end of the input closes it.
-    const socket = connect(Number(port), hostname, () => socket.end(bytes));
+    const socket = connect(Number(port), hostname, () =>
+      side === 'keep open' ? socket.write(bytes) : socket.end(bytes),
+    );
     const done = () => resolve(text);
     socket.setEncoding('latin1').on('data', (part: string) => (text += part));
     socket.on('close', done).on('error', done);
