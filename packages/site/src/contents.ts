@@ -24,6 +24,8 @@ export const CONTENTS: Readonly<Record<string, readonly Page[]>> = {
     page('docs/highlevel.md', 'HighLevel, screen by screen'),
     page('docs/attachments.md', 'Attachments'),
     page('packages/kit/README.md', 'The kit', 'kit'),
+    page('packages/kit/templates/README.md', 'Receiver templates', 'kit-templates'),
+    page('packages/kit/vectors/README.md', 'Test vectors', 'kit-vectors'),
     page('docs/recipes.md', 'Recipes'),
   ],
   Macs: [
