@@ -15,7 +15,12 @@ export function renderHtml(report: ConformanceReport): string {
   const isGood = countOf(report, 'fail') === 0;
   const facts = { CRM: crm, location: locationId, checked: startedAt, footbridge: version };
   const counts = (Object.keys(LABELS) as State[]).map(
-    (state) => `<li class="${state}">${countOf(report, state)} ${LABELS[state].slice(2)}</li>`,
+    (state) => `<li class="${state}">${LABELS[state]}: ${countOf(report, state)}</li>`,
+  );
+  const toDo = sorted(results).flatMap(({ id, state, seen, next }) =>
+    state === 'fail' || state === 'warn'
+      ? [`<li><b class="${state}">${id}</b> ${escapeXml(seen)}<br>${escapeXml(next ?? '')}</li>`]
+      : [],
   );
   const parts = Object.entries(PARTS).map(([part, title]) => {
     const own = sorted(results.filter(({ id }) => id.startsWith(part)));
@@ -39,6 +44,7 @@ export function renderHtml(report: ConformanceReport): string {
 <dl>${Object.entries(facts)
     .map(([name, value]) => `<div><dt>${name}</dt><dd>${escapeXml(value)}</dd></div>`)
     .join('')}</dl>
+${toDo.length === 0 ? '' : `<h2>What to change</h2>\n<ul>${toDo.join('\n')}</ul>`}
 ${parts.join('\n')}
 </main>
 </body>
@@ -46,10 +52,10 @@ ${parts.join('\n')}
 `;
 }
 
-function renderCheck({ id, title, state, expected, seen, next, ms }: CheckResult): string {
+function renderCheck({ id, title, state, expected, seen, next }: CheckResult): string {
   const rows = { Expected: expected, Seen: seen, ...(next !== undefined && { Next: next }) };
-  return `<details class="${state}"${state === 'fail' || state === 'warn' ? ' open' : ''}>
-<summary><b class="${state}">${LABELS[state]}</b> <span class="id">${id}</span> ${escapeXml(title)} <span class="ms">${ms} ms</span></summary>
+  return `<details${state === 'fail' || state === 'warn' ? ' open' : ''}>
+<summary><b class="${state}">${LABELS[state]}</b> <span class="id">${id}</span> ${escapeXml(title)}</summary>
 <dl>${Object.entries(rows)
     .map(([name, value]) => `<div><dt>${name}</dt><dd>${escapeXml(value)}</dd></div>`)
     .join('')}</dl>
@@ -69,9 +75,10 @@ dl { margin: .5rem 0; }
 dl div { display: grid; grid-template-columns: 6rem 1fr; gap: 1rem; }
 dt { color: var(--dim); }
 dd { margin: 0; overflow-wrap: anywhere; color: var(--ink); }
-details { border-bottom: 1px solid var(--rule); padding: .4rem 0; color: var(--ink); }
+details { border-bottom: 1px solid var(--rule); padding: .4rem 0; }
+li { overflow-wrap: anywhere; }
 summary { cursor: pointer; }
 summary b { display: inline-block; min-width: 6.5rem; font-weight: 600; }
-.id, .ms { color: var(--dim); font-variant-numeric: tabular-nums; }
+.id { color: var(--dim); font-variant-numeric: tabular-nums; }
 @media (max-width: 30rem) { dl div { grid-template-columns: 1fr; gap: 0; } }
 `;

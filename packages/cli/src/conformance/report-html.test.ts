@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+
+import { renderHtml } from './report-html.ts';
+
+it('starts with what to change, loads nothing and escapes what it quotes', () => {
+  const result = { title: 'a title', expected: 'x', seen: '<script>alert(1)</script>', ms: 1 };
+  const html = renderHtml({
+    version: '1',
+    startedAt: '2026-01-31T00:00:00Z',
+    crm: 'https://crm.example.com',
+    locationId: 'l',
+    results: [
+      { ...result, id: 'A1', state: 'pass' },
+      { ...result, id: 'B12', state: 'fail', next: 'wait longer' },
+    ],
+  });
+  expect(html).toContain('1/2 passed');
+  expect(html.indexOf('wait longer')).toBeLessThan(html.indexOf('What the CRM receives'));
+  expect(html).not.toMatch(/<script|<link|src=|href=|url\(/);
+});
