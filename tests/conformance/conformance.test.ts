@@ -57,32 +57,32 @@ const idsOf = (ran: Ran | undefined, state: string) =>
 
 /** The checks that detect each fault. */
 const DETECTED_BY: Readonly<Record<CrmFault, readonly string[]>> = {
-  'signs the body before it is serialised again': ['B3'],
-  'signs in hex': ['B2'],
-  'signs in the URL-safe alphabet': ['B2'],
-  'uses removed field names': ['B5'],
-  'sends a form content type': ['B4'],
-  'gives up after 503': ['B10'],
-  'retries with a new messageId': ['B11'],
-  'retries after 400': ['B13'],
-  'ignores Retry-After': ['B12'],
-  'drops the footer': ['B15'],
-  'loses emoji in webhooks': ['B8'],
-  'posts twice': ['B9'],
-  'sends seconds': ['B17'],
-  'sends attachments as objects': ['B16'],
-  'rejects unknown fields': ['A5'],
-  'limits bodies to 10 KB': ['A7'],
-  'stores every repeat': ['A10', 'A11'],
-  'accepts any token': ['A2'],
-  'responds without a messageId': ['A4'],
-  'loses emoji in messages': ['A8'],
-  'fails on unknown contacts': ['A12'],
-  'lets pending overwrite delivered': ['C3'],
-  'rejects unknown error codes': ['C4'],
-  'limits without Retry-After': ['A13'],
-  redirects: ['A1', 'B1'],
-  'does not respond to inbound messages': ['A4', 'A12', 'A14'],
+  'signs the body before it is serialised again': ['HOOK3'],
+  'signs in hex': ['HOOK2'],
+  'signs in the URL-safe alphabet': ['HOOK2'],
+  'uses removed field names': ['HOOK5'],
+  'sends a form content type': ['HOOK4'],
+  'gives up after 503': ['HOOK10'],
+  'retries with a new messageId': ['HOOK11'],
+  'retries after 400': ['HOOK13'],
+  'ignores Retry-After': ['HOOK12'],
+  'drops the footer': ['HOOK15'],
+  'loses emoji in webhooks': ['HOOK8'],
+  'posts twice': ['HOOK9'],
+  'sends seconds': ['HOOK17'],
+  'sends attachments as objects': ['HOOK16'],
+  'rejects unknown fields': ['API5'],
+  'limits bodies to 10 KB': ['API7'],
+  'stores every repeat': ['API10', 'API11'],
+  'accepts any token': ['API2'],
+  'responds without a messageId': ['API4'],
+  'loses emoji in messages': ['API8'],
+  'fails on unknown contacts': ['API12'],
+  'lets pending overwrite delivered': ['STATUS3'],
+  'rejects unknown error codes': ['STATUS4'],
+  'limits without Retry-After': ['API13'],
+  redirects: ['API1', 'HOOK1'],
+  'does not respond to inbound messages': ['API4', 'API12', 'API14'],
 };
 /** What a fault needs to become visible, or to become visible soon. */
 const ARGS: Partial<Record<CrmFault, readonly string[]>> = {
@@ -128,7 +128,7 @@ describe('footbridge conformance', () => {
     const options = ['--crm', crm.url, '--token-file', token, '--location', 'loc1', '--burst', '200'];
     const ids = ['--message-id', crm.newMessage('loc1'), '--message-id', crm.newMessage('loc1')];
     const ran = await runInProcess(['conformance', ...options, ...ids, '--timeout', '60']);
-    expect([idsOf(ran, 'fail'), idsOf(ran, 'warn'), ran.code]).toEqual([['C3'], ['A10'], 9]);
+    expect([idsOf(ran, 'fail'), idsOf(ran, 'warn'), ran.code]).toEqual([['STATUS3'], ['API10'], 9]);
     expect(crm.messages.some(({ message }) => message.includes('svc-metadata'))).toBe(true);
   });
 
@@ -150,12 +150,12 @@ describe('footbridge conformance', () => {
     }
   });
 
-  it('fails A1 and tries nothing else when the CRM cannot be reached', async () => {
+  it('fails API1 and tries nothing else when the CRM cannot be reached', async () => {
     const token = join(folder, 'unreachable.token');
     writeFileSync(token, 'some-token');
     const ran = await runInProcess(['conformance', '--crm', 'http://127.0.0.1:1', '--token-file', token]);
-    expect([idsOf(ran, 'fail'), ran.code]).toEqual([['A1'], 9]);
-    expect(idsOf(ran, 'not_tried')).toContain('A4');
+    expect([idsOf(ran, 'fail'), ran.code]).toEqual([['API1'], 9]);
+    expect(idsOf(ran, 'not_tried')).toContain('API4');
   });
 
   it('leaves an earlier report in place after Ctrl-C, and closes its port', async () => {
@@ -172,7 +172,7 @@ describe('footbridge conformance', () => {
     child.stdout.on('data', (part: Buffer) => (stdout += part.toString()));
     const ended = new Promise((resolve) => child.once('close', resolve));
     // The webhooks never arrive, so it waits for them.
-    await until(() => stdout.includes('"A13"'));
+    await until(() => stdout.includes('"API13"'));
     child.kill('SIGINT');
     expect(await ended).toBe(130);
     expect(readFileSync(report, 'utf8')).toBe('an earlier report');

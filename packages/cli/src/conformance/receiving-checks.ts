@@ -64,13 +64,13 @@ export async function checkReceiving(deps: ReceivingDeps): Promise<string | unde
   const first = await api.call(lookup);
   await run.check('address', () => checkAddress(api, first));
   if ('reason' in first || (first.status >= 300 && first.status < 400)) {
-    const because = notTried('A1 failed', 'make the API respond, then run the check again');
+    const because = notTried('API1 failed', 'make the API respond, then run the check again');
     await run.skip(['token', ...LATER], because);
     return undefined;
   }
   const token = await run.check('token', () => checkToken(deps, first, lookup));
   if (token.state === 'fail' && !isTokenAccepted(first)) {
-    await run.skip(LATER, notTried('A2 failed', 'pass a token that the CRM accepts with --token-file'));
+    await run.skip(LATER, notTried('API2 failed', 'pass a token that the CRM accepts with --token-file'));
     return undefined;
   }
   let contactId = deps.contactId;
@@ -81,7 +81,7 @@ export async function checkReceiving(deps: ReceivingDeps): Promise<string | unde
   });
   const known = contactId;
   if (known === undefined)
-    await run.skip(NEEDS_CONTACT, notTried('there is no contact', 'fix A3, or pass --contact with an id'));
+    await run.skip(NEEDS_CONTACT, notTried('there is no contact', 'fix API3, or pass --contact with an id'));
   else await checkMessages(deps, known);
   await run.check('rateLimit', () => checkRateLimit(deps, lookup));
   return known;
@@ -180,7 +180,7 @@ async function checkMessages(deps: ReceivingDeps, contactId: string): Promise<vo
   const minimal = await post({ message: text });
   await run.check('inbound', () => checkInbound(api, minimal));
   if (!isAccepted(minimal)) {
-    await run.skip(NEEDS_INBOUND, notTried('A4 failed', 'fix A4, then run the check again'));
+    await run.skip(NEEDS_INBOUND, notTried('API4 failed', 'fix API4, then run the check again'));
     await run.check('invalid', () => checkInvalid(deps));
     return;
   }
@@ -217,7 +217,7 @@ async function checkMessages(deps: ReceivingDeps, contactId: string): Promise<vo
   await run.check('storedText', () =>
     anyText.state === 'pass'
       ? checkStored(deps, contactId, { [`${marker}-any`]: scripts, [`${marker}-long`]: long })
-      : notTried('A7 failed', 'fix A7, then run the check again'),
+      : notTried('API7 failed', 'fix API7, then run the check again'),
   );
   await run.check('footers', () => accepts(footerCases(marker)));
   const canRead = (await stored.find(contactId, `${marker}-min`)) ?? { texts: [], byService: false };

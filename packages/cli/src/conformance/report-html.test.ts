@@ -10,8 +10,8 @@ it('starts with what to change, loads nothing and escapes what it quotes', () =>
     crm: 'https://crm.example.com',
     locationId: 'l',
     results: [
-      { ...result, id: 'A1', state: 'pass' },
-      { ...result, id: 'B12', state: 'fail', next: 'wait longer' },
+      { ...result, id: 'API1', state: 'pass' },
+      { ...result, id: 'HOOK12', state: 'fail', next: 'wait longer' },
     ],
   });
   expect(html).toContain('1/2 passed');

@@ -25,7 +25,7 @@ export function renderHtml(report: ConformanceReport): string {
   const parts = Object.entries(PARTS).map(([part, title]) => {
     const own = sorted(results.filter(({ id }) => id.startsWith(part)));
     if (own.length === 0) return '';
-    return `<h2>${part}. ${escapeXml(title)}</h2>\n${own.map(renderCheck).join('\n')}`;
+    return `<h2>${escapeXml(title)}</h2>\n${own.map(renderCheck).join('\n')}`;
   });
   return `<!doctype html>
 <html lang="en">

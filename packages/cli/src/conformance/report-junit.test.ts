@@ -14,7 +14,7 @@ const result = (id: string, state: CheckResult['state']): CheckResult => ({
 });
 
 it('has one suite per part, in the order of the rules, and escapes what it quotes', () => {
-  const results = [result('A10', 'fail'), result('A2', 'pass'), result('B1', 'not_tried')];
+  const results = [result('API10', 'fail'), result('API2', 'pass'), result('HOOK1', 'not_tried')];
   const xml = renderJunit({
     version: '1',
     startedAt: '2026-01-31T00:00:00Z',
@@ -26,7 +26,7 @@ it('has one suite per part, in the order of the rules, and escapes what it quote
     '<testsuites name="footbridge conformance" tests="3" failures="1" errors="0" skipped="1" time="4.500">',
   );
   expect(xml.match(/<testsuite /g)).toHaveLength(2);
-  expect(xml.indexOf('A2 title')).toBeLessThan(xml.indexOf('A10 title'));
+  expect(xml.indexOf('API2 title')).toBeLessThan(xml.indexOf('API10 title'));
   expect(xml).toContain('<failure message="c &amp; &quot;d&quot; \uFFFD">Expected: a &lt; b\n');
   expect(xml).toContain('<skipped message=');
 });

@@ -10,9 +10,9 @@ export interface ConformanceReport {
 }
 
 export const PARTS: Readonly<Record<string, string>> = {
-  A: 'What the CRM receives',
-  B: 'What the CRM sends',
-  C: 'Statuses',
+  API: 'What the CRM receives',
+  HOOK: 'What the CRM sends',
+  STATUS: 'Statuses',
 };
 
 export const countOf = ({ results }: ConformanceReport, state: State): number =>

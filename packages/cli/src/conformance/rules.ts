@@ -3,27 +3,27 @@ import type { Rule } from './check.ts';
 /** What a CRM must do. docs/crm.md explains the rules; a test keeps both in step. */
 export const RULES = {
   address: {
-    id: 'A1',
+    id: 'API1',
     title: 'the API responds at its address',
     expected: 'https, no redirect, a response within the time limit',
     remedy: 'pass the address of the API that responds itself, with https unless it is on this machine',
   },
   token: {
-    id: 'A2',
+    id: 'API2',
     title: 'the token is checked',
     expected: 'the given token is accepted; a wrong token gets HTTP 401, and no other status',
     remedy:
       'respond with 401 to an invalid or expired access token on every route: the service renews its token after a 401 only',
   },
   contacts: {
-    id: 'A3',
+    id: 'API3',
     title: 'a contact is found by phone number, and created',
     expected:
       'POST /contacts/upsert (or POST /contacts/) returns {"contact":{"id":…}}; GET /contacts/search/duplicate?locationId=…&number=… then returns the same contact; GET /contacts/{id} returns its phone',
     remedy: 'implement the three contact calls as docs/crm.md describes them',
   },
   inbound: {
-    id: 'A4',
+    id: 'API4',
     title: 'a minimal inbound message is accepted',
     expected:
       'POST /conversations/messages/inbound with type, contactId, locationId and message gets 2xx and JSON with a messageId',
@@ -31,170 +31,170 @@ export const RULES = {
       'store the message and respond with 2xx and {"messageId":"…"}; a 2xx without messageId is retried',
   },
   unknownFields: {
-    id: 'A5',
+    id: 'API5',
     title: 'unknown fields are ignored',
     expected: 'an inbound message with additional fields is accepted like one without',
     remedy: 'ignore fields that you do not know: later versions add some',
   },
   attachments: {
-    id: 'A6',
+    id: 'API6',
     title: 'attachments are accepted',
     expected: 'an inbound message with attachments (a list of URLs) gets 2xx, with and without text',
     remedy: 'accept attachments as a list of URLs; message may be empty then',
   },
   anyText: {
-    id: 'A7',
+    id: 'API7',
     title: 'texts of any script and length are accepted',
     expected: 'emoji, right-to-left text and 20,000 UTF-16 units (60,000 bytes as JSON) get 2xx',
     remedy: 'raise the limit of the request body to 256 KB, and store texts as UTF-8 (utf8mb4 in MySQL)',
   },
   storedText: {
-    id: 'A8',
+    id: 'API8',
     title: 'texts are stored unchanged',
     expected: 'the stored text equals the text that was sent, apart from surrounding white space',
     remedy: 'store the text as it is: no escaping, no transliteration, no removed characters',
   },
   footers: {
-    id: 'A9',
+    id: 'API9',
     title: 'every form of footer is accepted',
     expected:
       'messages with a block footer, a sentinel, an unknown kind, unknown fields, or a v2 footer beside a v1 footer get 2xx',
     remedy: 'never reject a message because of its footer; ignore what you do not understand',
   },
   idempotency: {
-    id: 'A10',
+    id: 'API10',
     title: 'a repeated inbound message is stored once',
     expected: 'two requests with the same Idempotency-Key create one message, with the same messageId',
     remedy:
       'remember each Idempotency-Key for at least a day, with its response, and repeat that response; do so also while the first request is still being handled',
   },
   reads: {
-    id: 'A11',
+    id: 'API11',
     title: 'a message can be found after a lost response',
     expected:
       'GET /conversations/search?locationId=…&contactId=… and GET /conversations/{id}/messages show a new message, or the Idempotency-Key is honoured',
     remedy: 'honour the Idempotency-Key, or implement the two reads as docs/crm.md describes them',
   },
   invalid: {
-    id: 'A12',
+    id: 'API12',
     title: 'invalid requests are rejected with 4xx',
     expected:
       'a message without fields, and one for a contact that does not exist, get a status from 400 to 499',
     remedy: 'respond with 400, 404 or 422: a 5xx is retried for hours, and a 2xx hides a lost message',
   },
   rateLimit: {
-    id: 'A13',
+    id: 'API13',
     title: 'a 429 says how long to wait',
     expected: 'every 429 has a Retry-After header',
     remedy: 'add Retry-After, in seconds, to every 429',
   },
   responseTime: {
-    id: 'A14',
+    id: 'API14',
     title: 'responses take less than 10 seconds',
     expected: 'every response within 10 s, better within 1 s: a later one counts as lost',
     remedy: 'respond once the message is stored, and do further work afterwards',
   },
   webhook: {
-    id: 'B1',
+    id: 'HOOK1',
     title: 'webhooks arrive',
     expected: 'POST /crm/webhook (or /crm/webhook/imessage, /crm/webhook/sms) for each message',
     remedy:
       'set the delivery address of the CRM to the address above and check that it can be reached from the CRM',
   },
   signatureEncoding: {
-    id: 'B2',
+    id: 'HOOK2',
     title: 'each webhook has a signature in strict base64',
     expected: 'one signature header with the standard alphabet, with padding, of the length of the key',
     remedy: 'send the signature as standard base64 in the header for which your key is registered',
   },
   signature: {
-    id: 'B3',
+    id: 'HOOK3',
     title: 'the signature matches the bytes of the body',
     expected: 'Ed25519, or RSA with SHA-256 and PKCS #1 v1.5, over exactly the bytes that are sent',
     remedy: 'serialise the body once, sign these bytes and send the same bytes',
   },
   contentType: {
-    id: 'B4',
+    id: 'HOOK4',
     title: 'the body is one JSON object',
     expected: 'Content-Type: application/json, UTF-8, an object',
     remedy: 'send one JSON object, in UTF-8, with Content-Type: application/json',
   },
   fields: {
-    id: 'B5',
+    id: 'HOOK5',
     title: 'the fields have their exact names',
     expected:
       'locationId, contactId, message, phone, attachments at the top level, as strings and lists of strings',
     remedy: 'use exactly these names at the top level; docs/crm.md has the table',
   },
   messageId: {
-    id: 'B6',
+    id: 'HOOK6',
     title: 'each message has its own messageId',
     expected: 'a string of 1 to 256 characters that no other message has',
     remedy:
       'send your id of the message as messageId: it identifies repeats, and statuses are reported for it',
   },
   type: {
-    id: 'B7',
+    id: 'HOOK7',
     title: 'the type is SMS or absent',
     expected: '"type":"SMS", or no type',
     remedy: 'send "type":"SMS", and send other types of messages elsewhere',
   },
   text: {
-    id: 'B8',
+    id: 'HOOK8',
     title: 'the text arrives unchanged',
     expected: 'message is exactly the text that was given to the CRM, with emoji, quotes and line breaks',
     remedy: 'pass the text on as it is: no HTML escaping, no transliteration, no shortening',
   },
   once: {
-    id: 'B9',
+    id: 'HOOK9',
     title: 'an accepted message is sent once',
     expected: 'no further request for a message after a 2xx',
     remedy: 'stop after the first 2xx; look for two workers or two subscriptions that send the same message',
   },
   retries: {
-    id: 'B10',
+    id: 'HOOK10',
     title: 'a 503 is retried',
     expected: 'the same message again after HTTP 503',
     remedy: 'retry after 5xx, 429 and lost connections, with growing pauses',
   },
   sameBytes: {
-    id: 'B11',
+    id: 'HOOK11',
     title: 'a retry is the same request',
     expected: 'the same messageId and text, best the same bytes',
     remedy: 'store the request and send the same bytes again: another messageId would send the text twice',
   },
   retryAfter: {
-    id: 'B12',
+    id: 'HOOK12',
     title: 'Retry-After is honoured',
     expected: 'after HTTP 429 with Retry-After: 5 the next request for the message comes after 5 s',
     remedy: 'wait as many seconds as Retry-After says before you repeat the request',
   },
   badRequest: {
-    id: 'B13',
+    id: 'HOOK13',
     title: 'a 400 is not retried',
     expected: 'no further request for a message after HTTP 400',
     remedy: 'treat 400 as final and show the message as failed: the same request fails again',
   },
   unauthorised: {
-    id: 'B14',
+    id: 'HOOK14',
     title: 'a 401 is not retried',
     expected: 'no further request for a message after HTTP 401',
     remedy: 'treat 401 as final and tell the operator: the key or the signature is wrong',
   },
   footer: {
-    id: 'B15',
+    id: 'HOOK15',
     title: 'a footer arrives unchanged',
     expected: 'a text with a reaction footer reaches the webhook with the footer that was given to the CRM',
     remedy: 'pass on the whole text, with its line breaks and the lines from "-- svc-metadata:v1 --" on',
   },
   fileUrls: {
-    id: 'B16',
+    id: 'HOOK16',
     title: 'attachments are a list of URLs',
     expected: '"attachments":["https://…"], strings with absolute http or https addresses',
     remedy: 'send the addresses as strings, not as objects, and make them reachable without a login',
   },
   time: {
-    id: 'B17',
+    id: 'HOOK17',
     title: 'times are ISO 8601 or milliseconds',
     expected:
       'timestamp and dateAdded, where present, as ISO 8601 with a time zone or as milliseconds since 1970',
@@ -202,27 +202,27 @@ export const RULES = {
       'send times like 2026-01-31T12:00:00Z, or in milliseconds; a number of seconds is not read as a time',
   },
   statuses: {
-    id: 'C1',
+    id: 'STATUS1',
     title: 'pending and delivered are accepted',
     expected:
       'PUT /conversations/messages/{messageId}/status with {"status":"pending"}, then {"status":"delivered"}, gets 2xx',
     remedy: 'accept the status of every message that your webhooks named, and show it',
   },
   repeatedStatus: {
-    id: 'C2',
+    id: 'STATUS2',
     title: 'a repeated status is accepted',
     expected: 'the same status again gets 2xx',
     remedy:
       'respond with 2xx to a status that the message already has: the response to the first one may have been lost',
   },
   lateStatus: {
-    id: 'C3',
+    id: 'STATUS3',
     title: 'a late pending changes nothing',
     expected: 'a message that is delivered stays delivered when pending arrives afterwards',
     remedy: 'ignore pending for a message that is delivered or failed',
   },
   failedStatus: {
-    id: 'C4',
+    id: 'STATUS4',
     title: 'failed with an unknown code is accepted',
     expected:
       '{"status":"failed","error":{"code":"…","type":"error","message":"…"}} gets 2xx whatever the code is',

@@ -67,7 +67,7 @@ export async function checkSending(given: SendingChecks): Promise<string[]> {
   );
   await run.check('webhook', () => checkArrival(given, webhooks));
   if (webhooks.length === 0) {
-    await run.skip(AFTER_WEBHOOK, notTried('no webhook arrived', 'fix B1, then run the check again'));
+    await run.skip(AFTER_WEBHOOK, notTried('no webhook arrived', 'fix HOOK1, then run the check again'));
     return [];
   }
   const of = (name: MessageName): Webhook[] => webhooks.filter(({ message }) => message === name);
@@ -85,7 +85,7 @@ export async function checkSending(given: SendingChecks): Promise<string[]> {
   if (copies > 1)
     await run.skip(
       ['retries', 'sameBytes', 'retryAfter', 'badRequest', 'unauthorised'],
-      notTried(`each message arrives ${copies} times`, 'fix B9, then run the check again'),
+      notTried(`each message arrives ${copies} times`, 'fix HOOK9, then run the check again'),
     );
   else {
     await run.check('retries', () => checkRetry(of('unavailable'), given.waitMs));
@@ -103,7 +103,7 @@ export async function checkSending(given: SendingChecks): Promise<string[]> {
   return [...new Set(ids)];
 }
 
-const NOT_ARRIVED = notTried('no request arrived for this message', 'fix B1, then run the check again');
+const NOT_ARRIVED = notTried('no request arrived for this message', 'fix HOOK1, then run the check again');
 
 function checkArrival(
   { messages, strays, waitMs, redact }: SendingChecks,
@@ -170,7 +170,7 @@ function checkSignatures({ key }: SendingChecks, signatures: readonly (Diagnosis
   if (key === undefined) return NO_KEY;
   const decoded = signatures.filter((found) => found !== undefined && !ENCODING_STEPS.has(found.step));
   if (decoded.length === 0)
-    return notTried('no signature can be decoded', 'fix B2, then run the check again');
+    return notTried('no signature can be decoded', 'fix HOOK2, then run the check again');
   const wrong = decoded.find((found) => found?.ok === false);
   if (wrong === undefined) return pass(`${decoded.length} signatures are valid`);
   const { reason, hint, bodyBytes, bodySha256 } = wrong;
@@ -215,7 +215,7 @@ function checkFields({ locationId, contactId }: SendingChecks, webhooks: readonl
   }
   const names = new Set(webhooks.flatMap(({ fields }) => Object.keys(fields ?? {})));
   return names.size === 0
-    ? notTried('no body is a JSON object', 'fix B4, then run the check again')
+    ? notTried('no body is a JSON object', 'fix HOOK4, then run the check again')
     : pass(`fields: ${[...names].join(', ')}`);
 }
 
@@ -255,7 +255,8 @@ function checkType(webhooks: readonly Webhook[]): Outcome {
 function checkText(message: SentMessage | undefined, [webhook]: readonly Webhook[]): Outcome {
   if (message === undefined || webhook === undefined) return NOT_ARRIVED;
   const text = textOf(webhook);
-  if (text === undefined) return notTried('the body has no text', 'fix B4 and B5, then run the check again');
+  if (text === undefined)
+    return notTried('the body has no text', 'fix HOOK4 and HOOK5, then run the check again');
   const difference = describeDifference(message.text, text);
   return difference === undefined ? pass(`${text.length} units, unchanged`) : fail(difference);
 }
@@ -288,7 +289,7 @@ function checkRetry([first, second]: readonly Webhook[], waitMs: number): Outcom
 
 function checkSameBytes(exchanges: readonly (readonly Webhook[])[]): Outcome {
   const retried = exchanges.filter(({ length }) => length > 1);
-  if (retried.length === 0) return notTried('nothing was repeated', 'fix B10, then run the check again');
+  if (retried.length === 0) return notTried('nothing was repeated', 'fix HOOK10, then run the check again');
   let hasOtherBytes = false;
   for (const [first, ...repeats] of retried)
     for (const repeat of repeats) {

@@ -37,7 +37,7 @@ export async function checkStatuses(deps: StatusDeps): Promise<void> {
   if (statuses.state !== 'pass')
     await run.skip(
       ['repeatedStatus', 'lateStatus'],
-      notTried('C1 failed', 'fix C1, then run the check again'),
+      notTried('STATUS1 failed', 'fix STATUS1, then run the check again'),
     );
   else {
     await run.check('repeatedStatus', async () => {
