@@ -1,4 +1,4 @@
-// All checks that need no running service: types, lint, format, dead code, architecture, generated documents, their code blocks, words, licenses.
+// All checks that need no running service: types, lint, format, dead code, architecture, generated documents, their code blocks and links, words, licenses.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -7,6 +7,7 @@ import { violations } from './architecture/violations.ts';
 import { codeBlockReport } from './code-blocks.ts';
 import { staleDocuments, writeDocuments } from './documents.ts';
 import { wordsToAvoidIn } from './plain-english.ts';
+import { siteFaults } from './site-faults.ts';
 import { licenseFaults, readRuntimePackages } from './third-party-notices.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -54,6 +55,7 @@ const CHECKS: Record<string, () => Verdict | Promise<Verdict>> = {
     const { summary, faults } = codeBlockReport(ROOT);
     return { ...listed(faults), summary };
   },
+  site: () => listed(siteFaults(ROOT)),
   words: () => listed(wordsToAvoidIn(ROOT)),
   licenses: () => listed(licenseFaults(readRuntimePackages(ROOT))),
 };

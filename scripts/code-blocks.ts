@@ -28,6 +28,7 @@ const REASONS: ReadonlySet<string> = new Set([
   'sample output',
   'needs a Mac',
   'needs a cluster',
+  'needs a public address',
   'needs root',
   'needs servers',
   'takes minutes',

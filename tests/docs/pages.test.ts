@@ -32,6 +32,9 @@ const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/crm.md': [SERVICE, MAC('loc1')],
   'docs/highlevel.md': [SERVICE],
   'docs/macs.md': [SERVICE],
+  'docs/observe.md': [
+    'mkdir -p deploy/prometheus && cp "$ROOT/deploy/prometheus/alerts.yml" deploy/prometheus/',
+  ],
   'docs/operate.md': [SERVICE, MAC('LOCATION'), 'echo +15555550199 > list.csv'],
   'docs/recipes.md': [SERVICE, MAC('LOCATION'), KEY],
 };

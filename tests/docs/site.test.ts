@@ -13,6 +13,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { writeDocs } from '../../scripts/docs.ts';
+import { siteFaults } from '../../scripts/site-faults.ts';
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
 
@@ -33,10 +34,8 @@ const get = (path: string): Promise<Response> =>
   fetch(`${bridge.operatorUrl}${path}`, { redirect: 'manual' });
 
 describe('the site', () => {
-  it('has every document of the folder docs', () => {
-    const documents = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-    const missing = documents.filter((name) => !PAGES.some(({ source }) => source === `docs/${name}`));
-    expect(missing).toEqual([]);
+  it('has every document of the folder docs, and no dead links', () => {
+    expect(siteFaults(ROOT)).toEqual([]);
   });
 
   it('has every page as HTML, as markdown and in llms.txt', () => {

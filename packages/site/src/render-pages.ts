@@ -1,0 +1,48 @@
+import { posix } from 'node:path';
+
+import { FILES, PAGES } from './contents.ts';
+import { renderMarkdown } from './render-markdown.ts';
+import type { Rendered } from './render-markdown.ts';
+
+/** Renders the pages, by their path in the repository. */
+export const renderPages = (sources: ReadonlyMap<string, string>): ReadonlyMap<string, Rendered> =>
+  new Map(
+    [...sources].map(([source, markdown]) => [
+      source,
+      renderMarkdown(markdown, (address) => siteAddress(source, address)),
+    ]),
+  );
+
+/** The address in the site of what a page of the repository links to. Addresses of no page stay as they are, for `deadLinks`. */
+export function siteAddress(source: string, address: string): string {
+  const [path = '', anchor] = address.split('#');
+  const target = posix.join(posix.dirname(source), path);
+  const hash = anchor === undefined ? '' : `#${anchor}`;
+  const page = PAGES.find((one) => one.source === target);
+  if (page !== undefined) return `${page.name}.html${hash}`;
+  // The README of the repository is about the same as the first page.
+  if (target === 'README.md') return 'index.html';
+  return FILES[target] ?? address;
+}
+
+/** Links of pages whose target is neither a page nor a file of the site, or has no such heading. */
+export function deadLinks(pages: ReadonlyMap<string, Rendered>): string[] {
+  const files = new Set(Object.values(FILES));
+  const ids = new Map(
+    PAGES.map(({ name, source }) => [
+      `${name}.html`,
+      new Set(Array.from((pages.get(source)?.html ?? '').matchAll(/ id="([^"]+)"/g), ([, id]) => id)),
+    ]),
+  );
+  return PAGES.flatMap(({ name, source }) => {
+    const links = (pages.get(source)?.html ?? '').matchAll(/ (?:href|src|srcset)="(?!https?:)([^"]*)"/g);
+    return Array.from(links, ([, address = '']) => address)
+      .filter((address) => {
+        const [file = '', anchor] = address.split('#');
+        const target = ids.get(file === '' ? `${name}.html` : file);
+        if (target === undefined) return !files.has(file);
+        return anchor !== undefined && !target.has(decodeURIComponent(anchor));
+      })
+      .map((address) => `${source}: ${address}`);
+  });
+}
