@@ -90,6 +90,12 @@ describe.each([
     'footbridge',
     [
       '@audio/decode-amr',
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-metrics',
+      '@opentelemetry/sdk-trace',
       '@parseaple/typedstream',
       '@prometheus-io/client',
       '@redis/client',
