@@ -80,8 +80,9 @@ it('shows the bytes that wait for a Mac that does not read', async () => {
   const bridge = await start();
   const mac = await bridge.mac();
   mac.pauseReading();
+  const long = { ...GOOD, messageId: undefined, message: 'é'.repeat(19_000) };
   await until(async () => {
-    await bridge.post({ ...GOOD, messageId: undefined, message: 'x'.repeat(19_000) });
+    await Promise.all(Array.from({ length: 30 }, () => bridge.post(long)));
     return (await bridge.metric('footbridge_mac_buffer_bytes_max')) > 0;
   });
 });
