@@ -171,12 +171,12 @@ export class MessageTraces {
   #begin({ messageId, at, recorded, message }: JournalEvent): OpenTrace | undefined {
     const caller = parseTraceParent(recorded.detail?.['traceparent']);
     const traceId = caller?.traceId ?? traceIdOf(messageId);
-    // A Mac may report a request that it made up.
-    if (requestTime(messageId) === undefined) return undefined;
     if (!this.#deps.isSampled(traceId, caller)) {
       if (caller !== undefined) this.#open.set(messageId, 'declined');
       return undefined;
     }
+    // A Mac may report a request that it made up.
+    if (requestTime(messageId) === undefined) return undefined;
     const isInbound = message?.direction === 'inbound';
     const locationId = message?.locationId ?? recorded.message?.locationId;
     const trace: OpenTrace = {
@@ -237,7 +237,8 @@ const outcomeOf = ({ status }: StepDetail): Attributes =>
   typeof status === 'string' ? { 'footbridge.outcome': status } : {};
 
 /** A UUID has as many digits as a trace id. */
-const traceIdOf = (requestId: string): string => requestId.replaceAll('-', '');
+const traceIdOf = (id: string): string =>
+  id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24);
 
 /** The second half of a UUIDv7, which is random. */
 const spanIdOf = (requestId: string): string => traceIdOf(requestId).slice(16);
