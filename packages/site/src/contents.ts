@@ -73,6 +73,5 @@ export const FILES: Readonly<Record<string, string>> = {
   'THIRD-PARTY-NOTICES': 'third-party-notices.txt',
   'docs/demo-dark.png': 'demo-dark.png',
   'docs/demo-light.png': 'demo-light.png',
-  'packages/kit/templates/README.md': 'kit-templates.txt',
   'packages/media/NOTICE.md': 'media-notice.txt',
 };
