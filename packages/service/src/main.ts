@@ -57,7 +57,7 @@ for (const warning of warnings) log.warn({ event: 'service.setting_warning' }, w
 const bridge = await createBridge(config, { log, warnings }).catch(fail);
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
-void notifySystemd('READY=1');
+const toldReady = notifySystemd('READY=1');
 
 /** For units with `Type=notify`. Node has no Unix datagram sockets, so `systemd-notify` sends the state. */
 async function notifySystemd(state: string): Promise<void> {
@@ -93,7 +93,8 @@ function stop(signal: string): void {
     log.error({ event: 'service.stop_timed_out', withinMs: bridge.closeWithinMs }, 'drain timed out');
     process.exit(STOP_TIMED_OUT);
   }, bridge.closeWithinMs).unref();
-  void Promise.all([bridge.close(), notifySystemd('STOPPING=1')]).then(() => {
+  const toldStopping = toldReady.then(() => notifySystemd('STOPPING=1'));
+  void Promise.all([bridge.close(), toldStopping]).then(() => {
     log.info({ event: 'service.stopped' }, 'stopped');
     process.exitCode = 0;
   });
