@@ -25,7 +25,9 @@ const ROOT = join(import.meta.dirname, '..');
 const scratch = mkdtempSync(join(tmpdir(), 'footbridge-release-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+};
 const release = join(scratch, 'release');
 let prepared: Promise<readonly string[]> | undefined;
 /** The archives take a minute, so all tests share them. */
@@ -43,7 +45,7 @@ async function install(name: string): Promise<Installed> {
   const home = join(scratch, `${name}-installed`);
   mkdirSync(home);
   writeFileSync(join(home, 'package.json'), '{ "private": true }\n');
-  const archive = join(release, `${name}-${version}.tgz`);
+  const archive = join(release, `${name}-${VERSION}.tgz`);
   const ended = spawnSync('npm', ['install', '--offline', '--omit=optional', '--no-audit', archive], {
     cwd: home,
     env: withNodeFirst(process.execPath),
@@ -90,12 +92,12 @@ describe('npm run release', () => {
       [
         'SHA256SUMS',
         'THIRD-PARTY-NOTICES',
-        `footbridge-${version}.cdx.json`,
-        `footbridge-${version}.tgz`,
-        `footbridge-agent-${version}.cdx.json`,
-        `footbridge-agent-${version}.tgz`,
-        `footbridge-kit-${version}.tgz`,
-        `kit-${version}.cdx.json`,
+        `footbridge-${VERSION}.cdx.json`,
+        `footbridge-${VERSION}.tgz`,
+        `footbridge-agent-${VERSION}.cdx.json`,
+        `footbridge-agent-${VERSION}.tgz`,
+        `footbridge-kit-${VERSION}.tgz`,
+        `kit-${VERSION}.cdx.json`,
         'release-notes.md',
       ].toSorted(),
     );
@@ -110,14 +112,14 @@ describe('npm run release', () => {
       ).toBe(sum);
     }
     const sbom: { components: { name: string }[] } = JSON.parse(
-      readFileSync(join(release, `footbridge-${version}.cdx.json`), 'utf8'),
+      readFileSync(join(release, `footbridge-${VERSION}.cdx.json`), 'utf8'),
     );
     expect(sbomFaults(sbom)).toEqual([]);
     expect(sbom.components.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['fastify', 'pg', 'kysely']),
     );
-    expect(lines.join('\n')).toContain(`## ${version} — 2026-01-31`);
-    expect(lines.join('\n')).toContain(`git tag --sign v${version}`);
+    expect(lines.join('\n')).toContain(`## ${VERSION} — 2026-01-31`);
+    expect(lines.join('\n')).toContain(`git tag --sign v${VERSION}`);
   });
 
   it('without --dry-run does nothing and says who publishes', () => {
@@ -138,7 +140,10 @@ function nodeOf(version: string): string {
 }
 
 describe.each([
-  ['footbridge-agent', ['@parseaple/typedstream', 'bplist-parser', 'commander', 'fast-png', 'pino', 'undici', 'ws']],
+  [
+    'footbridge-agent',
+    ['@parseaple/typedstream', 'bplist-parser', 'commander', 'fast-png', 'pino', 'undici', 'ws'],
+  ],
   [
     'footbridge',
     [

@@ -226,7 +226,8 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     ] as const) {
       const page = await browser.open(path, { width });
       await page.locator('tbody tr').first().waitFor(WITHIN);
-      expect(await columnLabels(page)).toEqual(labels);
+      // The page has several lists, which load at the same time.
+      await expect.poll(() => columnLabels(page), WITHIN).toEqual(labels);
     }
   });
 

@@ -94,7 +94,7 @@ export const BUDGETS = {
 } as const satisfies Record<string, Budget>;
 
 /** Clients that follow the events of messages on a node. */
-export const EVENT_STREAMS: SlotLimits = { total: 100, perOperator: 50 };
+export const EVENT_STREAMS: SlotLimits = { total: 250, perOperator: 50 };
 
 /** What the connections of Macs may occupy. */
 export const MAC_BUDGET = {
