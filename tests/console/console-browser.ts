@@ -68,7 +68,7 @@ export async function startConsoleBrowser(
   return { open, problems };
 }
 
-/** The accessibility violations of a page. */
+/** The accessibility violations of a page. While its lists load, elements overlap, so this is to be polled. */
 export async function violations(page: Page): Promise<unknown> {
   await page.evaluate(await readFile(AXE, 'utf8'));
   return await page.evaluate(

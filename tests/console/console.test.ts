@@ -189,26 +189,26 @@ describe('the console', () => {
     it.each(views)('at $width px, $theme', async (view) => {
       const page = await open('', view);
       await page.getByLabel('Operator token').waitFor(WITHIN);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       await signIn(page);
       await page.getByRole('heading', { name: LOCATION }).waitFor(WITHIN);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       await page.goto(`${bridge.bridge.operatorUrl}/console/messages`);
       await page.getByRole('table').waitFor(WITHIN);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       await page
         .getByRole('link', { name: /:\d\d:\d\d/ })
         .first()
         .click();
       await page.getByRole('article').waitFor(WITHIN);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       await page.goto(`${bridge.bridge.operatorUrl}/console/issues`);
       await page.getByRole('heading', { name: 'Full Disk Access' }).waitFor(WITHIN);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       await page.goto(`${bridge.bridge.operatorUrl}/console/overview`);
       await page.getByRole('button', { name: 'Show as table: Messages to customers' }).click();
       await page.getByRole('region', { name: 'Messages to customers' }).waitFor(WITHIN);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(overflow).toBe(0);
     });

@@ -95,7 +95,7 @@ describe.skipIf(!(await hasChromium()))('the messages in the console', { timeout
       await dialog.waitFor(WITHIN);
       const keys = await dialog.locator('kbd').allInnerTexts();
       expect(keys).toEqual(['j', 'k', 'Enter', '/', 'f', 'p', '?']);
-      expect(await violations(page)).toEqual([]);
+      await expect.poll(() => violations(page), WITHIN).toEqual([]);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ ...WITHIN, state: 'hidden' });
     });

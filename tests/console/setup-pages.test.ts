@@ -247,7 +247,7 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
           path: `${folder}/${path.replaceAll('/', '_')}-${view.width}-${view.theme}.png`,
           fullPage: true,
         });
-      expect(await violations(page), path).toEqual([]);
+      await expect.poll(() => violations(page), { ...WITHIN, message: path }).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBe(0);
     }
   });
