@@ -7,7 +7,7 @@ import { classifyResponse } from './classify-response.ts';
 import { redactMessage, readJson, stringsIn, messageOf } from './error-body.ts';
 import { LocationThrottles } from './location-throttle.ts';
 import type { LocationThrottle } from './location-throttle.ts';
-import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
+import type { HttpRequest, HttpResponse, NoResponse, Transport } from './transport.ts';
 
 /** One request to the CRM for a location. */
 export interface CrmCall<T> {
@@ -160,8 +160,12 @@ class HttpCrmClient implements MeasuredCrmClient {
   ): Promise<Attempt<T>> {
     throttle.begin();
     const sentAt = this.#clock.monotonic();
-    const response = await this.#transport.send(this.#request(call, bearer));
-    throttle.leave();
+    let response: HttpResponse | NoResponse;
+    try {
+      response = await this.#transport.send(this.#request(call, bearer));
+    } finally {
+      throttle.leave();
+    }
     const now = this.#clock.monotonic();
     const result = 'reason' in response ? response.reason : String(response.status);
     this.#observe?.(call.operation, result, (now - sentAt) / 1000, call.locationId);
