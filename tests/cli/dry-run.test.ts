@@ -29,7 +29,7 @@ async function start() {
 }
 
 describe('--dry-run', () => {
-  it('changes nothing, asks nothing and says what would be changed', async () => {
+  it('changes nothing, does not prompt and prints what would change', async () => {
     const { bridge, home, run, audit } = await start();
     const before = await audit();
     const changes = [
@@ -81,7 +81,7 @@ describe('--dry-run', () => {
     expect(done.stdout).not.toContain('secret-of-the-app');
   });
 
-  it('counts the lines of a list', async () => {
+  it('counts the lines of an import file', async () => {
     const { home, run } = await start();
     const { stdout } = await run('opt-out', 'import', join(home, 'numbers'), '--location', 'loc1', '-n');
     expect(jsonLines(stdout)).toMatchObject([{ dryRun: true, lines: 2 }]);
@@ -90,7 +90,7 @@ describe('--dry-run', () => {
 });
 
 describe('--no-input', () => {
-  it('never asks, even on a terminal', async () => {
+  it('never prompts, even on a terminal', async () => {
     const { bridge } = await start();
     const env = { FOOTBRIDGE_OPERATOR_URL: bridge.operatorUrl, OPERATOR_TOKEN: TOKEN };
     const asking = recordedIo({ env, isTTY: true });

@@ -112,7 +112,7 @@ describe('footbridge opt-out', () => {
     );
   });
 
-  it('E4 completes the call that is under way after Ctrl-C, and says how far it came', async () => {
+  it('E4 completes the request in flight after Ctrl-C, and prints how many opt-outs were imported', async () => {
     const { file } = await start();
     let respond = () => {};
     let requests = 0;

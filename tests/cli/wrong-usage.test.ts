@@ -21,7 +21,7 @@ const TOKEN = 'operator-token-for-tests';
 /** Fails at once: nothing listens on the port. */
 const NO_SERVICE = 'http://127.0.0.1:1';
 
-/** Lists as the service has them, with entries that it never has. */
+/** The lists of the service, with an entry that is never valid. */
 const NULLS = JSON.stringify(
   Object.fromEntries(
     ['keys', 'licenses', 'locations', 'devices', 'issues', 'messages', 'tokens', 'tenants', 'entries'].map(
@@ -33,9 +33,9 @@ const NULLS = JSON.stringify(
 interface WrongUsage {
   readonly args: readonly string[];
   readonly env?: Record<string, string>;
-  /** The exit codes that are right for it. */
+  /** The acceptable exit codes. */
   readonly codes: readonly number[];
-  /** It is a result on stdout. */
+  /** The command reports it as a finding on stdout. */
   readonly isFinding?: boolean;
 }
 
@@ -97,7 +97,7 @@ beforeAll(async () => {
     faulty.set(fault, { url: `http://127.0.0.1:${port}/${fault}`, codes });
 });
 
-/** Commands that need no service; some of their options make others use one. */
+/** Commands that do not need a service, unless an option makes them call one. */
 const OFFLINE = new Set([
   'login',
   'logout',
@@ -114,11 +114,12 @@ const OFFLINE = new Set([
   'migrate',
   'config',
 ]);
-/** Commands that report a service with a fault as a finding, and not as an error. */
+/** Commands that report a faulty service as a finding instead of an error. */
 const DIAGNOSING = new Set(['doctor']);
 
-/** A value that is valid for each argument and required option. */
+/** A valid value for each argument. */
 const SAMPLES: Readonly<Record<string, string>> = { shell: 'bash', number: '3', event: 'inbound.text' };
+/** Valid options for the commands that require some. */
 const SAMPLE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   listen: ['--forward', 'http://127.0.0.1:1', '--port', '0'],
   trigger: ['--wait'],
@@ -237,7 +238,7 @@ describe('wrong usage', () => {
     },
   );
 
-  it('stops reading a response that has no end', async () => {
+  it('stops reading an endless response', async () => {
     const server = createServer((_request, response) => {
       const part = Buffer.alloc(2 ** 20, ' ');
       const write = () => {

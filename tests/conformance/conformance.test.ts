@@ -26,7 +26,7 @@ beforeAll(async () => {
     runs.set(fault, check(fault, ...(ARGS[fault] ?? [])));
 });
 
-/** Runs the command against a CRM of its own. */
+/** Runs the command against a new CRM. */
 async function check(fault?: CrmFault, ...args: string[]): Promise<Ran & { readonly crm: SampleCrm }> {
   const port = await freePort({ below: 30_000 });
   const crm = await startSampleCrm(() => `http://127.0.0.1:${port}`, fault);
@@ -57,7 +57,7 @@ const idsOf = (ran: Ran | undefined, state: string) =>
 
 /** The checks that detect each fault. */
 const DETECTED_BY: Readonly<Record<CrmFault, readonly string[]>> = {
-  'signs the body before it is serialised again': ['HOOK3'],
+  'signs a different serialisation of the body': ['HOOK3'],
   'signs in hex': ['HOOK2'],
   'signs in the URL-safe alphabet': ['HOOK2'],
   'uses removed field names': ['HOOK5'],
@@ -84,17 +84,17 @@ const DETECTED_BY: Readonly<Record<CrmFault, readonly string[]>> = {
   redirects: ['API1', 'HOOK1'],
   'does not respond to inbound messages': ['API4', 'API12', 'API14'],
 };
-/** What a fault needs to become visible, or to become visible soon. */
+/** The options that a fault needs to be detected, or to be detected sooner. */
 const ARGS: Partial<Record<CrmFault, readonly string[]>> = {
   'gives up after 503': ['--wait', '20'],
   'limits without Retry-After': ['--burst', '400'],
   'does not respond to inbound messages': ['--timeout', '8'],
 };
-/** Most of the time a check waits, so all CRMs are checked at once. */
+/** A run mostly waits, so all CRMs are checked in parallel. */
 const runs = new Map<CrmFault, Promise<Ran & { readonly crm: SampleCrm }>>();
 
 describe('footbridge conformance', () => {
-  it('passes a CRM that keeps the contract, and writes every report', async () => {
+  it('passes a CRM that follows the contract, and writes every report', async () => {
     const [junit, html, badge] = ['r.xml', 'r.html', 'r.svg'].map((name) => join(folder, name)) as [
       string,
       string,
@@ -120,7 +120,7 @@ describe('footbridge conformance', () => {
     expect(written).not.toContain('4155550142');
   });
 
-  it('names what a CRM like HighLevel does differently: idempotency keys and late statuses', async () => {
+  it('reports where a CRM like HighLevel differs: idempotency keys and late statuses', async () => {
     const crm = await startCrm();
     cleanup.add(() => crm.stop());
     const token = join(folder, 'highlevel.token');
@@ -132,7 +132,7 @@ describe('footbridge conformance', () => {
     expect(crm.messages.some(({ message }) => message.includes('svc-metadata'))).toBe(true);
   });
 
-  it('says in one line what is missing before it calls anything', async () => {
+  it('prints in one line what is missing, before it makes any call', async () => {
     const file = join(folder, 'r.xml');
     const cases: readonly (readonly [readonly string[], string])[] = [
       [[], 'nothing to check'],
@@ -150,7 +150,7 @@ describe('footbridge conformance', () => {
     }
   });
 
-  it('fails API1 and tries nothing else when the CRM cannot be reached', async () => {
+  it('fails API1 and skips the other checks when the CRM cannot be reached', async () => {
     const token = join(folder, 'unreachable.token');
     writeFileSync(token, 'some-token');
     const ran = await runInProcess(['conformance', '--crm', 'http://127.0.0.1:1', '--token-file', token]);
@@ -171,7 +171,7 @@ describe('footbridge conformance', () => {
     let stdout = '';
     child.stdout.on('data', (part: Buffer) => (stdout += part.toString()));
     const ended = new Promise((resolve) => child.once('close', resolve));
-    // The webhooks never arrive, so it waits for them.
+    // The webhooks never arrive, so the command keeps waiting for them.
     await until(() => stdout.includes('"API13"'));
     child.kill('SIGINT');
     expect(await ended).toBe(130);
@@ -179,7 +179,7 @@ describe('footbridge conformance', () => {
     expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('has every rule in the documentation', () => {
+  it('every rule is in the documentation', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/crm.md'), 'utf8');
     const missing = Object.values(RULES).filter(({ id, title }) => !page.includes(`| ${id} | ${title} |`));
     expect(missing.map(({ id, title }) => `| ${id} | ${title} |`)).toEqual([]);

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 
-/** What is wrong with a CRM. Each is a mistake that integrators make. */
+/** A fault of the sample CRM. Each one is a mistake that integrators make. */
 export type CrmFault =
-  | 'signs the body before it is serialised again'
+  | 'signs a different serialisation of the body'
   | 'signs in hex'
   | 'signs in the URL-safe alphabet'
   | 'uses removed field names'
@@ -76,7 +76,7 @@ const EMOJI = /[\u{10000}-\u{10FFFF}]/gu;
 const KNOWN = new Set(['type', 'contactId', 'locationId', 'message', 'attachments', 'altId', 'direction']);
 const KNOWN_CODES = new Set(['TIMEOUT', 'CLIENT_NOT_CONNECTED', 'IMESSAGE_ERROR']);
 
-/** A small CRM that keeps the contract, apart from its fault. It is not HighLevel: it honours idempotency keys and has few routes. */
+/** Starts a small CRM that follows the contract, apart from its fault. Unlike HighLevel, it honours idempotency keys and has few routes. */
 export async function startSampleCrm(webhookUrl: () => string, fault?: CrmFault): Promise<SampleCrm> {
   const token = `token-${randomUUID()}`;
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -124,7 +124,7 @@ class Crm {
     });
   }
 
-  /** Returns undefined if it never responds. */
+  /** Returns undefined if the CRM never responds. */
   #handle(request: Request): Reply | undefined {
     if (this.#fault === 'redirects')
       return { status: 301, headers: { Location: 'https://crm.example.com/' } };
@@ -238,7 +238,7 @@ class Crm {
     return { status: 200, json: { success: true } };
   }
 
-  /** Queues a message of a user; the webhook is sent after the response. */
+  /** Queues a message from a user; the webhook is sent after the response. */
   #send({ contactId, locationId, phone, message, attachments = [] }: Record<string, unknown>): Reply {
     const stored = this.#store(String(contactId), String(message), 'outbound');
     void this.#deliver(
@@ -285,10 +285,10 @@ class Crm {
     };
   }
 
-  /** The body is serialised once, apart from two faults. */
+  /** Sends the bytes that it signs, unless the fault is a different serialisation. */
   async #post(webhook: object): Promise<{ status: number; retryAfterSec: number }> {
     const body = JSON.stringify(webhook);
-    const isReserialised = this.#fault === 'signs the body before it is serialised again';
+    const isReserialised = this.#fault === 'signs a different serialisation of the body';
     const signature = sign(
       null,
       Buffer.from(isReserialised ? JSON.stringify(webhook, null, 2) : body),

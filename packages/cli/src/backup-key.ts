@@ -4,11 +4,11 @@ import { askHidden } from './prompt.ts';
 import { readBytes } from './read-bytes.ts';
 
 export const KEY_FILE_HELP =
-  'file with the key or passphrase of the backup; - reads from standard input (default: BACKUP_KEY, BACKUP_KEY_FILE, else ask)';
+  'file with the backup key or passphrase; - reads standard input (default: BACKUP_KEY, then BACKUP_KEY_FILE, then a prompt)';
 
 /**
- * Returns the key of `--key-file`, or the one that the user types. Undefined when the settings have one, which the service reads
- * itself. A command-line option would expose it in the process list.
+ * Returns the key from `--key-file`, or the passphrase that the user types. Returns undefined if BACKUP_KEY or BACKUP_KEY_FILE is set:
+ * the service reads those itself. No option takes the key, because it would be visible in the process list.
  */
 export async function backupKey(
   { io, noInput }: Pick<CommandContext, 'io' | 'noInput'>,
@@ -22,7 +22,8 @@ export async function backupKey(
       exitCode: EXIT.configuration,
       next: 'pass --key-file, or set BACKUP_KEY_FILE; openssl rand -hex 32 makes a key',
     });
-  const key = await askHidden(io, 'Passphrase of the backup (hidden): ');
-  if (repeat && (await askHidden(io, 'Once more: ')) !== key) throw usageError('the two passphrases differ');
+  const key = await askHidden(io, 'Backup passphrase (hidden): ');
+  if (repeat && (await askHidden(io, 'Repeat the passphrase: ')) !== key)
+    throw usageError('the passphrases do not match');
   return key;
 }

@@ -23,7 +23,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   usage: 'usage error: an unknown command or option, or a missing or invalid value',
   configuration:
     'the settings are invalid or incomplete: no operator token, an invalid address, an unknown profile',
-  notAuthorised: 'not authorised: the token, the signature or the key of a backup was rejected (401, 403)',
+  notAuthorised: 'not authorised: the token, the signature or the backup key was rejected (401, 403)',
   notFound: 'not found or not connected (404)',
   rateLimited: 'too many requests (429); the error says how long to wait',
   unreachable: 'the service or the database cannot be reached, or failed (5xx)',

@@ -20,14 +20,14 @@ export interface CommandContext {
   readonly operator: () => OperatorClient;
   /** How long to wait for a response. */
   readonly timeoutMs: number;
-  /** Nothing may be asked. */
+  /** `--no-input`: the command must not prompt. */
   readonly noInput: boolean;
   /**
-   * Ends a dry run with exit code 0, after saying what would have been changed. Does nothing otherwise: a command calls it before it
-   * changes anything itself. The operator client does so for its calls.
+   * In a dry run, prints what would change and exits with code 0. Otherwise does nothing. A command calls it before it changes
+   * anything itself; the operator client calls it before each request that changes something.
    */
   readonly beforeChange: (change: string, data?: Row) => void;
-  /** Nothing may be changed. */
+  /** `--dry-run`: the command must not change anything. */
   readonly dryRun: boolean;
   /** The value of `--token-file`. */
   readonly tokenFile: string | undefined;
@@ -52,8 +52,8 @@ export function addSharedOptions(program: Command): void {
     .option('--json', 'print JSON, one object per line (the default when the output is piped)')
     .option('-q, --quiet', 'do not print hints')
     .option('-y, --yes', 'do not ask for confirmation')
-    .option('--no-input', 'never ask for anything; fail instead')
-    .option('-n, --dry-run', 'say what would be changed, and change nothing')
+    .option('--no-input', 'never prompt; fail instead')
+    .option('-n, --dry-run', 'print what would change, and change nothing')
     .option('--utc', 'print times in UTC (default: the local time zone)')
     .option('-v, --verbose', 'print which service the command talks to')
     .option('--profile <name>', 'a service saved by footbridge login')

@@ -129,7 +129,7 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   'Development:': [
     {
       name: 'conformance',
-      about: 'check in both directions whether a CRM works with Footbridge, and write a report',
+      about: 'check that a CRM works with Footbridge in both directions, and write a report',
       load: async () => (await import('./commands/conformance.ts')).conformanceCommand,
     },
     {
@@ -209,17 +209,17 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     {
       name: 'backup',
       about:
-        'write an encrypted backup of the database and the keys of the data folder, while the service runs',
+        'write an encrypted backup of the database and the keys in the data folder; the service can keep running',
       load: async () => (await import('./commands/backup.ts')).backupCommand,
     },
     {
       name: 'restore',
-      about: 'verify a backup and replace the data of the stopped service by it',
+      about: 'verify a backup and restore it; the service must be stopped',
       load: async () => (await import('./commands/backup.ts')).restoreCommand,
     },
     {
       name: 'migrate',
-      about: 'change the tables as the next start of the service would, or list what is pending',
+      about: 'apply pending database changes without starting the service, or list them',
       load: async () => (await import('./commands/migrate.ts')).migrateCommand,
     },
     {

@@ -2,13 +2,13 @@
 
 const pad = (value: number, size = 2) => String(value).padStart(size, '0');
 
-/** Formats the date. */
+/** Formats the date, such as `2026-01-31`. */
 export function localDate(iso: string): string {
   const at = new Date(iso);
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
 }
 
-/** Formats the time of day. */
+/** Formats the time of day, such as `12:00:00`; with `exact`, with milliseconds. */
 export function clock(iso: string, exact = false): string {
   const at = new Date(iso);
   const time = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;

@@ -1,4 +1,4 @@
-/** The names of the HTTP statuses. Loading `node:http` for them would double the time to the first byte. */
+/** The names of the HTTP statuses. Importing `node:http` for them would double the time to the first output. */
 export const HTTP_STATUSES: Readonly<Record<number, string>> = {
   100: 'Continue',
   101: 'Switching Protocols',

@@ -20,7 +20,7 @@ process.once('SIGINT', () => {
   void Promise.allSettled(pending.map((cleanup) => cleanup())).then(() => process.exit(EXIT.interrupted));
 });
 
-// All times are printed in the zone of the process.
+// All times are printed in the time zone of the process.
 if (process.argv.includes('--utc')) process.env['TZ'] = 'UTC';
 loadEnvFile();
 const { env, stdin, stdout, stderr } = process;

@@ -8,7 +8,7 @@ import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import type { ServiceTarget } from './service-target.ts';
 
-/** A list of 10,000 tenants has 20 MB. */
+/** A list of 10,000 tenants takes 20 MB. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -22,10 +22,10 @@ export interface OperatorClient {
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
 
-/** The one call with a body that changes nothing. */
+/** Requests other than GET that change nothing. */
 const READS = new Set(['/operator/privacy/export']);
 
-/** `beforeChange` is called before each call that changes something, and ends a dry run. */
+/** `beforeChange` is called before each request that changes something, and ends a dry run. */
 export function createOperatorClient(
   target: ServiceTarget,
   timeoutMs: number,
@@ -123,7 +123,7 @@ function parsed(text: string): unknown {
 }
 
 const WHICH_PORT =
-  'the operator listener has the port ADMIN_PORT, 4610 by default; the public listener, 4600, is for the CRM and the Macs';
+  'use the port of the operator listener, ADMIN_PORT (4610 by default); the public listener (4600) is for the CRM and the Macs';
 
 const notFootbridge = ({ url, urlFrom }: ServiceTarget): CliError =>
   new CliError(`${url} (${urlFrom}) is not the operator listener of a Footbridge service`, {

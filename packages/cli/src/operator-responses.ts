@@ -26,12 +26,12 @@ const REQUEST = { ...MESSAGE, steps: [STEP] } as const;
 const ADDRESS = { url: 'text', status: 'number', ms: 'number' } as const;
 const LINK = { name: 'text', state: 'text', sentence: 'text' } as const;
 
-/** No content. */
+/** 204, without a body. */
 const NOTHING = undefined;
 
 /**
- * The responses of the operator API, by method and path; `*` is any one segment. A response that lacks a field does not come from a
- * service of this version.
+ * The responses of the operator API, by method and path; `*` matches one path segment. A response that lacks a field does not come
+ * from a service of this version.
  */
 const RESPONSES: Readonly<Record<string, Shape | undefined>> = {
   'GET /readyz': { status: 'text' },
@@ -107,7 +107,7 @@ const PATTERNS = Object.entries(RESPONSES).map(([line, shape]) => ({
 export function responseOf(method: string, path: string): Shape | undefined {
   const [pathname = ''] = path.split('?');
   const line = `${method} ${pathname}`;
-  // `/operator/keys/rejections` is not the key of that name.
+  // An exact entry wins: `/operator/keys/rejections` is not a key named `rejections`.
   if (Object.hasOwn(RESPONSES, line)) return RESPONSES[line];
   const found = PATTERNS.find(({ pattern }) => pattern.test(line));
   if (found === undefined) throw new Error(`${line} is not in the table of operator responses`);

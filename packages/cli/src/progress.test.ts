@@ -21,7 +21,7 @@ it('is drawn on a terminal only, and cleared at the end', async () => {
   expect(written.join('')).toContain('\r\u001b[2Ka step\n\r\u001b[2K▕');
 });
 
-it('shows how much of a known amount is done, on a terminal only', () => {
+it('a progress bar shows the completed share, on a terminal only', () => {
   const written: string[] = [];
   const stream = (isTTY: boolean) => ({ isTTY, write: (text: string) => written.push(text) });
   createProgressBar(stream(false), 'importing').update(0.5, '12 opt-outs');

@@ -1,4 +1,4 @@
-/** The body of a response is larger than a valid one can be. */
+/** The body of a response exceeds the limit. */
 export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError';
 
@@ -7,7 +7,7 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** Reads a body as text. Throws a BodyTooLargeError as soon as it exceeds `maxBytes`, and then reads no further. */
+/** Reads a body as text. Throws a BodyTooLargeError, and stops reading, as soon as it exceeds `maxBytes`. */
 export async function readBounded(response: Response, maxBytes: number): Promise<string> {
   if (Number(response.headers.get('content-length')) > maxBytes) {
     await response.body?.cancel();

@@ -1,4 +1,4 @@
-/** What the commands need of a JSON value: a type, a list, or an object with at least these fields. */
+/** The part of a JSON value that the commands use: a type, a list, or an object with at least these fields. */
 export type Shape = 'text' | 'number' | 'flag' | readonly [Shape] | { readonly [name: string]: Shape };
 
 /** Returns whether a value has at least the fields of the shape. Other fields are ignored. */

@@ -13,7 +13,7 @@ import { CliError, EXIT } from './cli-error.ts';
 import { withCleanup } from './io.ts';
 import type { Io } from './io.ts';
 
-/** The program of the service that works on its database and settings while the service may be stopped. */
+/** The maintenance program of the service. It works on the database and the settings, whether or not the service is running. */
 const PROGRAM = fileURLToPath(new URL('../../service/src/maintenance/main.ts', import.meta.url));
 const CLEAR_LINE = '\r\u001b[2K';
 
@@ -46,7 +46,7 @@ export async function runMaintenance<Type extends Result['type']>(
     env: io.env,
   });
   const closed = once(child, 'close');
-  // It stops, and removes what is incomplete, when its input ends.
+  // When its input ends, the program stops and removes incomplete files.
   const stop = async () => {
     child.stdin.end();
     await closed;
@@ -68,7 +68,7 @@ export async function runMaintenance<Type extends Result['type']>(
       if (report.type !== 'progress') result = report;
     }
     if (result?.type === type) return result as Extract<Result, { type: Type }>;
-    throw new CliError('the command ended before it was done; nothing was replaced', {
+    throw new CliError('the command exited before it finished; nothing was replaced', {
       next: 'run it again',
     });
   });

@@ -4,7 +4,7 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** Far more than any event of the service. */
+/** Far larger than any event that the service sends. */
 const MAX_EVENT_UNITS = 1024 * 1024;
 
 /** Parses an event stream. Ends without an error if the connection breaks. */

@@ -37,24 +37,24 @@ export function backupCommand(program: Command): void {
       } as const;
       const { backup } = await runMaintenance(io, request, 'backup');
       output.result(`Backed up ${contents(backup)} to ${printable(backup.file)}.`, { ...backup });
-      output.hint('Keep the key, and CRM_OAUTH_ENCRYPTION_KEY, in another place than the backup.');
+      output.hint('Store the key and CRM_OAUTH_ENCRYPTION_KEY separately from the backup.');
     });
 }
 
-/** `footbridge restore`: requires that the service is stopped. */
+/** `footbridge restore`: the service must be stopped. */
 export function restoreCommand(program: Command): void {
   program
     .command('restore <file>')
     .addHelpText('after', RESTORE_EXAMPLES)
     .option('--key-file <file>', KEY_FILE_HELP)
-    .option('--check', 'only verify that the backup is complete and that the key belongs to it')
+    .option('--check', 'only verify that the backup is complete and that the key decrypts it')
     .action(async (file: string, options: { keyFile?: string; check?: boolean }, command: Command) => {
       const context = contextOf(command);
       const { io, output } = context;
       const checkOnly = options.check === true;
       if (!checkOnly) {
-        context.beforeChange(`replace the data of the service by ${printable(file)}`);
-        await context.confirm(`Replace the data of the service by ${printable(file)}?`);
+        context.beforeChange(`replace the data of the service with ${printable(file)}`);
+        await context.confirm(`Replace the data of the service with ${printable(file)}?`);
       }
       const key = await backupKey(context, options.keyFile, { repeat: false });
       const request = {
@@ -71,10 +71,12 @@ export function restoreCommand(program: Command): void {
       const { backup, former } = await runMaintenance(io, request, 'restored');
       output.result(`Restored ${contents(backup)}.`, { ...backup, former });
       for (const path of former)
-        output.hint(`The former database is ${path}. Delete it when the service works as it should.`);
+        output.hint(
+          `The previous database was kept as ${path}. Delete it once the service works as expected.`,
+        );
       output.hint('Next: start the service, then run footbridge doctor.');
     });
 }
 
 const contents = ({ rows, createdAt, version }: BackupSummary): string =>
-  `${rows} rows of ${createdAt} (version ${version})`;
+  `${rows} rows from ${createdAt} (version ${version})`;

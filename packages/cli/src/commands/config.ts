@@ -9,14 +9,14 @@ Examples:
   footbridge config check
   footbridge config check --json`;
 
-/** `footbridge config check`: the checks of the start, without starting. */
+/** `footbridge config check`: runs the startup checks without starting the service. */
 export function configCommand(program: Command): void {
   program
     .command('config')
     .addHelpText('after', EXAMPLES)
     .command('check')
     .description(
-      'check all settings of the environment and .env: values, unknown names, incomplete groups, conflicts',
+      'check all settings in the environment and in .env: values, unknown names, incomplete groups, conflicts',
     )
     .action(async (_options: object, command: Command) => {
       const { io, output } = contextOf(command);
@@ -28,7 +28,7 @@ export function configCommand(program: Command): void {
         ...problems.map((problem) => fail('settings', problem, remedy)),
         ...warnings.map((warning) => warn('settings', warning, remedy)),
         ...(problems.length === 0
-          ? [pass('settings', `${count} set, the others have their defaults; the service can start`)]
+          ? [pass('settings', `${count} set, all others at their defaults; the service can start`)]
           : []),
       ]);
     });

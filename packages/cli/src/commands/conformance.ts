@@ -41,11 +41,11 @@ interface Options {
 
 const EXAMPLES = `
 Checks both directions: the calls that the service makes to your CRM (--crm), and the webhooks that your CRM
-sends to the service (--listen): set the delivery address of the CRM to the address that is printed. The CRM gets
-test messages for one test contact; use a test location. docs/crm.md has the rules.
+sends to the service (--listen). Set the delivery address in the CRM to the address that the command prints. The
+run creates test messages for one test contact, so use a test location. The rules are in docs/crm.md.
 
-Messages are sent from the CRM by --send-url: it gets POST {"type","locationId","contactId","phone","message",
-"attachments"} with the token. Without --send-url you are asked to send them.
+To make the CRM send a message, the command sends POST {"type","locationId","contactId","phone","message",
+"attachments"} with the token to --send-url. Without --send-url, it asks you to send the messages.
 
 Examples:
   footbridge conformance --crm http://localhost:3000 --token-file token --send-url http://localhost:3000/send --key-file crm.pem
@@ -61,15 +61,15 @@ export function conformanceCommand(program: Command): void {
   program
     .command('conformance')
     .option('--crm <url>', "address of the CRM's API; its access token is in --token-file", httpUrl)
-    .option('--location <id>', 'location of the test messages', 'conformance')
-    .option('--contact <id>', 'contact of the test messages (default: one is created)')
+    .option('--location <id>', 'location for the test messages', 'conformance')
+    .option('--contact <id>', 'contact for the test messages (default: a new one)')
     .option('--phone <number>', 'phone number of the test contact', phoneNumber, '+14155550142')
     .option('--type <type>', 'type of inbound messages', 'SMS')
     .option('--provider <id>', 'conversationProviderId of inbound messages')
     .option('--api-version <version>', 'Version header of the calls', '2021-07-28')
     .option(
       '--burst <count>',
-      'calls to make at once to reach the rate limit of the CRM; 0 does not try',
+      'number of calls to make in a burst to reach the rate limit of the CRM; 0 skips this',
       wholeNumber(0, 10_000),
       0,
     )
@@ -86,8 +86,8 @@ export function conformanceCommand(program: Command): void {
       listenAddress,
     )
     .option('--send-url <url>', 'address that makes the CRM send a message', httpUrl)
-    .option('--key-file <pem>', 'public key with which the CRM signs')
-    .option('--header <name>', 'header with the signature (default: that of the type of the key)')
+    .option('--key-file <pem>', 'public key of the CRM, to verify its signatures')
+    .option('--header <name>', 'header with the signature (default: depends on the key type)')
     .option(
       '--wait <seconds>',
       `how long to wait for webhooks and their retries (default: ${WAIT_SEC}, or ${PERSON_WAIT_SEC} without --send-url)`,
@@ -120,7 +120,7 @@ export function conformanceCommand(program: Command): void {
       const { phone, type, apiVersion, burst, listUrl, statusUrl, messageId: messageIds = [] } = options;
       await withCleanup(io, close, async () => {
         if (listener !== undefined)
-          output.hint(`Webhooks of the CRM are received at ${listener.url}/crm/webhook`);
+          output.hint(`Listening for webhooks of the CRM at ${listener.url}/crm/webhook`);
         const startedAt = new Date().toISOString();
         const results = await runConformance({
           crm,
@@ -168,5 +168,5 @@ function listenAddress(text: string): { host: string; port: number } {
 function readToken(file: string): string {
   const token = readBytes(file).toString('utf8').trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw usageError(`${file} does not contain a token: one line without spaces`);
+  throw usageError(`${file} does not contain a token, which is one line without spaces`);
 }

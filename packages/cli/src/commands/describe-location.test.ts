@@ -42,7 +42,7 @@ describe('footbridge location show on a terminal', () => {
   it('says that a Mac has not reported its state', () => {
     expect(withState(null)).toEqual([
       'loc1 belongs to Office. OAuth: active.',
-      `Front desk is connected since ${localTime('2026-11-15T12:00:00Z')}.`,
+      `Front desk has been connected since ${localTime('2026-11-15T12:00:00Z')}.`,
       'It has not reported its state.',
     ]);
   });

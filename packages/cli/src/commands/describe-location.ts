@@ -48,7 +48,7 @@ export function describeLocation(location: Location): string {
         : `No Mac is connected. The last one was ${lastDevice.name}.`,
     );
   else {
-    lines.push(`${connected.name} is connected since ${localTime(connected.since)}.`);
+    lines.push(`${connected.name} has been connected since ${localTime(connected.since)}.`);
     if (connected.state === null) lines.push('It has not reported its state.');
     else lines.push(...describeState(connected.state));
   }

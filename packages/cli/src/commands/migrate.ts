@@ -9,16 +9,16 @@ Examples:
   footbridge migrate --check
   footbridge migrate`;
 
-/** `footbridge migrate`: what the start of the service does to the tables, before that start. */
+/** `footbridge migrate`: applies the schema changes that the service would apply when it starts. */
 export function migrateCommand(program: Command): void {
   program
     .command('migrate')
     .addHelpText('after', EXAMPLES)
-    .option('--check', 'only list the changes that are pending; exit code 9 if there are any')
+    .option('--check', 'only list the pending changes; exit code 9 if there are any')
     .action(async (options: { check?: boolean }, command: Command) => {
       const { io, output, beforeChange } = contextOf(command);
       const checkOnly = options.check === true;
-      if (!checkOnly) beforeChange('change the tables as the next start would; --check lists how');
+      if (!checkOnly) beforeChange('apply the pending database changes; --check lists them');
       const { databases } = await runMaintenance(io, { action: 'migrate', checkOnly }, 'migrations');
       for (const { database, applied, pending } of databases) {
         const changes = pending.length === 0 ? 'up to date' : pending.join(', ');

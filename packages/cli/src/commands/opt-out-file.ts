@@ -22,7 +22,7 @@ const LOOKS_LIKE_HANDLE = /\d.*\d.*\d|@/;
 
 /**
  * Reads a list line by line: one number per line, CSV with a column of numbers, or an export. The column is the one that the header names,
- * else the first one that has a number in the first line. Empty lines are left out. `onRead` gets the number of bytes read so far.
+ * else the first one that has a number in the first line. Empty lines are skipped. `onRead` receives the number of bytes read so far.
  */
 export async function* readOptOutFile(
   file: string,

@@ -140,8 +140,8 @@ export function optOutCommand(program: Command): void {
         run.isStopped = true;
         bar.clear();
         if (run.isOver) return;
-        // The service completes a call that it has received.
-        io.stderr.write('Interrupted, waiting for the end of the last call …\n');
+        // The service completes a request that it has received, so wait for its result.
+        io.stderr.write('Interrupted, waiting for the last request to finish …\n');
         await Promise.allSettled([run.pending]);
         io.stderr.write(`${run.imported} opt-outs were imported. Import the file again to continue.\n`);
       };
@@ -168,21 +168,21 @@ interface ImportOptions {
   readonly decided?: string;
 }
 
-/** How far an import is. */
+/** The progress of an import. */
 interface ImportRun {
   imported: number;
   readonly invalidLines: number[];
-  /** The call that is under way. */
+  /** The request in flight. */
   pending: Promise<void>;
-  /** It has ended or failed. */
+  /** The import has finished or failed. */
   isOver: boolean;
-  /** No further call may be made. */
+  /** Interrupted: no further request may be sent. */
   isStopped: boolean;
 }
 
 const pathOf = (locationId: string) => `/operator/locations/${encodeURIComponent(locationId)}/opt-outs`;
 
-/** Sends the lines in calls of a limited size, so that the size of the file does not matter. */
+/** Sends the lines in batches, so that a file of any size can be imported. */
 async function importFile(
   client: OperatorClient,
   file: string,
@@ -212,7 +212,7 @@ async function importFile(
   async function send(lines: readonly ListLine[]): Promise<void> {
     const [first] = lines;
     if (first === undefined) return;
-    // After Ctrl-C the process ends once the pending call has ended.
+    // After Ctrl-C the process exits once the pending request has finished, so this never resolves.
     if (run.isStopped) await new Promise<never>(() => {});
     run.pending = post(lines, first);
     await run.pending;

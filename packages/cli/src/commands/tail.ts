@@ -123,7 +123,7 @@ function feedEvent({ url }: OperatorClient, data: string): FeedEvent {
   } catch {
     // Not JSON.
   }
-  throw new CliError(`the events of ${url} are not those of a Footbridge service`, {
+  throw new CliError(`${url} does not send the events of a Footbridge service`, {
     exitCode: EXIT.unreachable,
   });
 }

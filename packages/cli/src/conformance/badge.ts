@@ -2,7 +2,7 @@ import { countOf, escapeXml, verdictOf } from './report.ts';
 import type { ConformanceReport } from './report.ts';
 
 const LABEL = 'footbridge conformance';
-/** The average width of a character of 11 px, and the space around a text. */
+/** The average width of a character at 11 px, and the padding around a text. */
 const CHARACTER = 6.4;
 const PADDING = 12;
 

@@ -1,6 +1,6 @@
 export type State = 'pass' | 'warn' | 'fail' | 'not_tried';
 
-/** What a check found: what was seen and, unless it passed, what to do about it. */
+/** The outcome of a check: what it observed and, unless it passed, what to do about it. */
 export interface Outcome {
   readonly state: State;
   readonly seen: string;
@@ -10,12 +10,12 @@ export interface Outcome {
 
 /** One rule of the contract, checked on a CRM. */
 export interface Rule {
-  /** Stable: reports of two runs are compared by it. */
+  /** Stable, so that reports of different runs can be compared. */
   readonly id: string;
   readonly title: string;
   /** What a conformant CRM does. */
   readonly expected: string;
-  /** What to change in a CRM that does not. */
+  /** What to change in a CRM that breaks the rule. */
   readonly remedy: string;
 }
 

@@ -3,7 +3,7 @@ import type { CheckResult, Outcome } from './check.ts';
 import { RULES } from './rules.ts';
 import type { RuleName } from './rules.ts';
 
-/** Runs checks one after the other and collects their results. */
+/** Runs checks one after another and collects their results. */
 export interface ConformanceRun {
   readonly results: readonly CheckResult[];
   /** Runs a check and resolves with its outcome. */

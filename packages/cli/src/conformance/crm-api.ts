@@ -8,7 +8,7 @@ import type { Redact } from './redact.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
 
-/** What the CRM responded. */
+/** A response of the CRM. */
 export interface CrmResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -39,7 +39,7 @@ export interface CrmApi {
   readonly url: string;
   /** All calls so far. */
   readonly calls: readonly RecordedCall[];
-  /** Resolves in any case. After a 429 it waits as long as the CRM asks, at most 15 seconds, and repeats the call once. */
+  /** Never rejects because of the CRM. After a 429, waits as long as the CRM asks, at most 15 seconds, and retries once. */
   call(call: CrmCall): Promise<CrmResponse | NoResponse>;
   /** Makes one attempt. */
   attempt(call: CrmCall): Promise<CrmResponse | NoResponse>;
@@ -47,7 +47,7 @@ export interface CrmApi {
   describe(response: CrmResponse | NoResponse): string;
 }
 
-/** For the checks that look at all calls. */
+/** A completed call, for the checks that examine all calls. */
 export interface RecordedCall {
   readonly line: string;
   readonly status: number;
@@ -133,7 +133,7 @@ export const isAccepted = ({ status }: CrmResponse | NoResponse): boolean => sta
 export const jsonOf = (response: CrmResponse | NoResponse): unknown =>
   'reason' in response ? undefined : response.json;
 
-/** HighLevel names the interval of its limit instead. */
+/** HighLevel sends the interval of its rate limit instead of Retry-After. */
 function waitOf({ headers }: CrmResponse): number | undefined {
   const interval = Number(headers.get('x-ratelimit-interval-milliseconds') ?? Number.NaN);
   return parseRetryAfter(headers.get('retry-after'), Date.now()) ?? (interval > 0 ? interval : undefined);

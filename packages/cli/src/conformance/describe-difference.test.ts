@@ -11,12 +11,12 @@ it.each([
   ['in one line', SENT.replace('\n', ' '), 'line breaks became spaces'],
   ['without emoji', SENT.replace('👩🏽‍🚀', ''), 'emoji are missing'],
   ['in utf8mb3', SENT.replace(/[\u{10000}-\u{10FFFF}]/gu, ''), 'beyond U+FFFF are missing'],
-  ['in ASCII', SENT.replace(/[^\n -~]/gu, '?'), 'outside of ASCII became question marks'],
+  ['in ASCII', SENT.replace(/[^\n -~]/gu, '?'), 'non-ASCII characters became question marks'],
   ['as HTML', SENT.replace('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'), 'escaped as HTML'],
   ['without tags', SENT.replaceAll(/<[^>]*>/g, ''), 'HTML tags are missing'],
   ['shortened', SENT.slice(0, 20), 'units were sent and 20 arrived'],
   ['with a signature', `${SENT} -- sent by X`, '13 additional characters'],
-])('names the change of a text that arrives %s', (_name, got, expected) => {
+])('describes how a text that arrives %s was changed', (_name, got, expected) => {
   const found = describeDifference(SENT, got);
   if (expected === undefined) expect(found).toBeUndefined();
   else expect(found).toContain(expected);

@@ -1,4 +1,4 @@
-/** Returns how a text was changed, for people; undefined if it is the same apart from surrounding white space and line breaks. */
+/** Describes how a text was changed. Returns undefined if only surrounding white space or the kind of line breaks differs. */
 export function describeDifference(sent: string, got: string): string | undefined {
   const wanted = normalised(sent);
   const seen = normalised(got);
@@ -23,7 +23,7 @@ const escapeHtml = (text: string) =>
 const FOOTER = /\n?-- svc-metadata:v1 --[\s\S]*?-- end svc-metadata --/g;
 const EMOJI = /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{200D}|\u{FE0F}/gu;
 
-/** The most specific first: one change may look like another. */
+/** The most specific change first: several may produce the same text. */
 const KNOWN_CHANGES: readonly { readonly name: string; readonly apply: (text: string) => string }[] = [
   { name: 'the footer is missing', apply: (text) => text.replace(FOOTER, '') },
   { name: 'line breaks became spaces', apply: (text) => text.replaceAll('\n', ' ') },
@@ -39,10 +39,10 @@ const KNOWN_CHANGES: readonly { readonly name: string; readonly apply: (text: st
     apply: (text) => text.replace(/[\u{10000}-\u{10FFFF}]/gu, '?'),
   },
   {
-    name: 'characters outside of ASCII became question marks',
+    name: 'non-ASCII characters became question marks',
     apply: (text) => text.replace(/[^\t\n -~]/gu, '?'),
   },
-  { name: 'characters outside of ASCII are missing', apply: (text) => text.replace(/[^\t\n -~]/gu, '') },
+  { name: 'non-ASCII characters are missing', apply: (text) => text.replace(/[^\t\n -~]/gu, '') },
   { name: 'it was escaped as HTML', apply: escapeHtml },
   { name: 'it was escaped as HTML', apply: (text) => escapeHtml(text).replaceAll('&quot;', '"') },
   { name: 'HTML tags are missing', apply: (text) => text.replaceAll(/<[^>]*>/g, '') },

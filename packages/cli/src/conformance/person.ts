@@ -1,9 +1,9 @@
 import type { Io } from '../io.ts';
 import { ask } from '../prompt.ts';
 
-/** The person at the terminal, for what only the pages of the CRM show. */
+/** The person at the terminal, who confirms what only the user interface of the CRM shows. */
 export interface Person {
-  /** Resolves with undefined if there is no terminal, or with --no-input. */
+  /** Resolves with undefined without a terminal or with --no-input. */
   confirm(question: string): Promise<boolean | undefined>;
   readonly isPresent: boolean;
 }

@@ -15,7 +15,7 @@ const MARKS = {
   not_tried: ['dim', '○'],
 } as const satisfies Readonly<Record<State, unknown>>;
 
-/** A passed check has one line; others say what was expected, what was seen and what to do. */
+/** Prints one line for a passed check; otherwise also what was expected, what was seen and what to do. */
 export function printResult(output: Output, result: CheckResult): void {
   const { id, title, state, expected, seen, next = '' } = result;
   const [style, mark] = MARKS[state];
@@ -27,7 +27,7 @@ export function printResult(output: Output, result: CheckResult): void {
   output.result(lines.join('\n'), { ...result });
 }
 
-/** Prints the numbers. Throws an ExitError if a check failed. */
+/** Prints the totals. Throws an ExitError if a check failed. */
 export function printVerdict(output: Output, report: ConformanceReport): void {
   const [pass, warn, fail, notTried] = (['pass', 'warn', 'fail', 'not_tried'] as const).map((state) =>
     countOf(report, state),
@@ -39,10 +39,10 @@ export function printVerdict(output: Output, report: ConformanceReport): void {
   if (fail > 0) throw new ExitError(EXIT.checkFailed);
 }
 
-/** Tells a person which messages to send from the CRM. */
+/** Prints which messages to send from the CRM. */
 export function printInstructions(stderr: OutStream, texts: readonly string[], waitSec: number): void {
   stderr.write(
-    `\nSend these ${texts.length} texts from the CRM to the test contact, one message each, in any order, within ${waitSec} s.\nCopy them exactly, with line breaks:\n`,
+    `\nSend these ${texts.length} texts from the CRM to the test contact, each as its own message, in any order, within ${waitSec} s.\nCopy them exactly, including line breaks:\n`,
   );
   for (const text of texts) stderr.write(`\n${text}\n`);
   stderr.write('\nWaiting for the webhooks …\n');

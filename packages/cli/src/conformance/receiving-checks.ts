@@ -23,12 +23,12 @@ export interface ReceivingDeps {
   /** An existing contact; otherwise one is created. */
   readonly contactId: string | undefined;
   readonly phone: string;
-  /** `type` of inbound messages. */
+  /** The `type` of inbound messages. */
   readonly type: string;
   readonly conversationProviderId: string | undefined;
-  /** How many calls may be made at once to reach the rate limit; 0 does not try. */
+  /** How many calls to make to reach the rate limit; 0 makes none. */
   readonly burst: number;
-  /** A unique word for the texts of this run. */
+  /** A unique string in the texts of this run. */
   readonly marker: string;
   readonly signal: AbortSignal;
 }
@@ -57,7 +57,7 @@ const NEEDS_INBOUND = LATER.slice(2, -2);
 
 const ANY_SCRIPT = 'Zoë 👩🏽‍🚀🇳🇱 “quoted” \\ <b>&amp;</b> שלום עליכם 中文 नमस्ते\nsecond line\ttab';
 
-/** Checks the calls that the service makes to the CRM. Resolves with the contact of the test, if there is one. */
+/** Checks the calls that the service makes to the CRM. Resolves with the id of the test contact, if there is one. */
 export async function checkReceiving(deps: ReceivingDeps): Promise<string | undefined> {
   const { run, api } = deps;
   const lookup = lookupCall(deps);
@@ -87,7 +87,7 @@ export async function checkReceiving(deps: ReceivingDeps): Promise<string | unde
   return known;
 }
 
-/** For all calls of a run, so it comes last. */
+/** Covers all calls of a run, so it must run last. */
 export function checkResponseTime({ calls }: CrmApi, timeoutMs: number): Outcome {
   const slowest = calls.reduce((slow, call) => (call.ms > slow.ms ? call : slow), {
     line: 'none',
@@ -110,11 +110,11 @@ function checkAddress(api: CrmApi, response: CrmResponse | NoResponse): Outcome 
   if ('reason' in response)
     return fail(`${api.url}: ${seen}`, 'check the address and that the CRM is running');
   if (response.status >= 300 && response.status < 400)
-    return fail(`HTTP ${response.status}, a redirect`, 'pass the address to which it redirects with --crm');
+    return fail(`HTTP ${response.status}, a redirect`, 'pass the target of the redirect with --crm');
   const { protocol, hostname } = new URL(api.url);
   const isLocal = /^(?:localhost|127\.|\[::1\])/.test(hostname);
   if (protocol === 'http:' && !isLocal)
-    return warn(`${api.url} is not encrypted: the token and all texts can be read on the way`);
+    return warn(`${api.url} is not encrypted: the token and all texts can be read in transit`);
   return pass(`${api.url} responded after ${response.ms} ms`);
 }
 
@@ -167,7 +167,7 @@ function contactIn(json: unknown): Record<string, unknown> | undefined {
   return isObject(contact) ? contact : undefined;
 }
 
-/** A rejected duplicate names the existing contact. */
+/** The rejection of a duplicate contains the id of the existing contact. */
 function duplicateIn(json: unknown): unknown {
   const meta = isObject(json) ? json['meta'] : undefined;
   return isObject(meta) ? meta['contactId'] : undefined;
@@ -259,7 +259,7 @@ function checkInbound(api: CrmApi, response: CrmResponse | NoResponse): Outcome 
     : pass(`HTTP ${response.status} with a messageId after ${response.ms} ms`);
 }
 
-/** The forms that docs/crm.md describes, and what later versions may add. */
+/** The footers that docs/crm.md describes, and some that later versions may add. */
 function footerCases(marker: string): Readonly<Record<string, object>> {
   const reaction = {
     kind: 'classic',
@@ -278,7 +278,7 @@ function footerCases(marker: string): Readonly<Record<string, object>> {
       message: `${text}\n${block('v1', { ...metadata, reaction: { ...reaction, kind: 'hologram' } })}`,
     },
     'unknown fields': { message: `${text}\n${block('v1', { ...metadata, hologram: { depth: 3 } })}` },
-    'v2 beside v1': { message: `${text}\n${block('v2', { next: true })}\n${block('v1', metadata)}` },
+    'v2 and v1': { message: `${text}\n${block('v2', { next: true })}\n${block('v1', metadata)}` },
     'a broken footer': { message: `${text}\n-- svc-metadata:v1 --\n{"chat_id":\n-- end svc-metadata --` },
   };
 }
@@ -293,10 +293,12 @@ async function checkStored(
     if (found === undefined) {
       const answer = await person.confirm(`Does the CRM show this text unchanged? ${ANY_SCRIPT}`);
       if (answer !== undefined)
-        return answer ? pass('the person sees the text unchanged') : fail('the person sees another text');
+        return answer
+          ? pass('confirmed: the CRM shows the text unchanged')
+          : fail('not confirmed: the CRM shows a different text');
       return notTried(
-        'the CRM has no reads that this check knows',
-        'pass --list-url with an address that lists the messages of {contactId} as JSON, or look at the texts in the CRM',
+        'the CRM has no known call that reads messages back',
+        'pass --list-url with an address that lists the messages of {contactId} as JSON, or compare the texts in the CRM yourself',
       );
     }
     const [first] = found.texts;
@@ -304,7 +306,7 @@ async function checkStored(
     const difference = describeDifference(text, first);
     if (difference !== undefined) return fail(difference);
   }
-  return pass('the stored texts equal the sent ones');
+  return pass('the stored texts equal the texts that were sent');
 }
 
 async function checkIdempotency(
@@ -331,14 +333,14 @@ async function checkIdempotency(
     if (isSame) return pass('both responses have the same messageId');
     const answer = await person.confirm(`Does the CRM show the text "${text}" exactly once?`);
     return answer === true
-      ? pass('the person sees the message once')
+      ? pass('confirmed: the CRM shows the message once')
       : fail('the two responses have different messageIds, so there are two messages');
   }
   if (count === 1) return warn('one message is stored, but the two responses have different messageIds');
   if (count === 0) return fail('the message is not in the list of messages');
   if (isReadable)
     return warn(
-      `${count} messages are stored; the service reads the conversation before it repeats a message, which takes half a minute`,
+      `${count} messages are stored; to avoid duplicates, the service reads the conversation before it repeats a message, which takes half a minute`,
     );
   return fail(`${count} messages are stored for one Idempotency-Key`);
 }
@@ -367,7 +369,7 @@ async function checkInvalid(deps: ReceivingDeps): Promise<Outcome> {
     ? pass('both are rejected with 4xx')
     : warn(
         `${accepted.join(' and ')} is accepted`,
-        'reject it with 4xx: the message reaches no conversation',
+        'reject it with 4xx: the message does not appear in any conversation',
       );
 }
 
@@ -377,14 +379,14 @@ async function checkRateLimit({ api, burst, signal }: ReceivingDeps, lookup: Crm
   const limited = api.calls.filter(({ status }) => status === 429);
   if (limited.length === 0)
     return notTried(
-      burst === 0 ? 'no response was a 429' : `no 429 in ${burst} calls`,
-      'pass --burst with a number of calls above your limit, if you have one',
+      burst === 0 ? 'no call got a 429' : `no 429 in ${burst} calls`,
+      'if the CRM has a rate limit, pass --burst with a higher number of calls',
     );
-  // The calls of the next checks are within the limit again.
+  // Waits for the limit, so that the calls of the next checks are within it.
   await api.call(lookup);
   signal.throwIfAborted();
   const silent = limited.filter(({ hasRetryAfter }) => !hasRetryAfter);
   return silent.length === 0
-    ? pass(`${limited.length} responses were 429, all with Retry-After`)
-    : fail(`${silent.length} of ${limited.length} responses with 429 have no Retry-After`);
+    ? pass(`${limited.length} calls got a 429, all with Retry-After`)
+    : fail(`${silent.length} of ${limited.length} 429 responses have no Retry-After`);
 }

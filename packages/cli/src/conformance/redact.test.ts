@@ -21,7 +21,7 @@ describe('redact', () => {
     expect(redact(text)).toBe(expected);
   });
 
-  it('shows the beginning of a long text in one line, without control characters', () => {
+  it('excerpt returns the start of a long text on one line, without control characters', () => {
     expect(excerpt(`a\n\n b\u001b[31m${'c'.repeat(300)}`, 10)).toBe('a b·[31mcc…');
   });
 });

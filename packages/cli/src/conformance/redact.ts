@@ -1,7 +1,7 @@
 import { printable } from '../output.ts';
 
 const MAX_EXCERPT = 240;
-/** Fields of JSON, headers and queries whose values are secrets in most systems. */
+/** Names of JSON fields, headers and query parameters whose values are usually secrets. */
 const SECRET_FIELD =
   /(["']?[\w-]*(?:token|secret|password|passwd|authorization|api[_-]?key|cookie)["']?\s*[:=]\s*["']?(?:Bearer\s+)?)[^"'\s,;&}]+/gi;
 const BEARER = /Bearer\s+\S+/gi;
@@ -27,7 +27,7 @@ export function createRedact(secrets: readonly string[]): Redact {
   };
 }
 
-/** Returns the beginning of a text, in one line. */
+/** Returns the start of a text, on one line. */
 export function excerpt(text: string, max = MAX_EXCERPT): string {
   const line = printable(text.replaceAll(/\s+/g, ' ').trim());
   return line.length <= max ? line : `${line.slice(0, max)}…`;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { renderHtml } from './report-html.ts';
 
-it('starts with what to change, loads nothing and escapes what it quotes', () => {
+it('the page starts with what to change, loads nothing and escapes quoted text', () => {
   const result = { title: 'a title', expected: 'x', seen: '<script>alert(1)</script>', ms: 1 };
   const html = renderHtml({
     version: '1',

@@ -9,7 +9,7 @@ const LABELS: Readonly<Record<State, string>> = {
   not_tried: '○ not tried',
 };
 
-/** Returns the report as one page that loads nothing. */
+/** Renders the report as a self-contained page. */
 export function renderHtml(report: ConformanceReport): string {
   const { crm, locationId, startedAt, version, results } = report;
   const isGood = countOf(report, 'fail') === 0;

@@ -13,7 +13,7 @@ const result = (id: string, state: CheckResult['state']): CheckResult => ({
   ms: 1500,
 });
 
-it('has one suite per part, in the order of the rules, and escapes what it quotes', () => {
+it('the JUnit report has one suite per part, in the order of the rules, and escapes quoted text', () => {
   const results = [result('API10', 'fail'), result('API2', 'pass'), result('HOOK1', 'not_tried')];
   const xml = renderJunit({
     version: '1',

@@ -2,7 +2,7 @@ import type { CheckResult } from './check.ts';
 import { countOf, escapeXml, PARTS, sorted } from './report.ts';
 import type { ConformanceReport } from './report.ts';
 
-/** Returns the report as JUnit XML, one suite per part. Warnings are in the output of a passed test. */
+/** Renders the report as JUnit XML, one suite per part. A warning is a passed test with the warning in its output. */
 export function renderJunit(report: ConformanceReport): string {
   const { results, startedAt } = report;
   const suites = Object.entries(PARTS).map(([part, title]) => {

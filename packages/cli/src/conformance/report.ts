@@ -1,6 +1,6 @@
 import type { CheckResult, State } from './check.ts';
 
-/** The result of a run, for every form of report. Contains no token, key, phone number or text of a customer. */
+/** The results of a run, for every report format. Contains no token, key, phone number or customer message. */
 export interface ConformanceReport {
   readonly version: string;
   readonly startedAt: string;
@@ -18,7 +18,7 @@ export const PARTS: Readonly<Record<string, string>> = {
 export const countOf = ({ results }: ConformanceReport, state: State): number =>
   results.filter((result) => result.state === state).length;
 
-/** By part and number: the checks ran in another order. */
+/** Sorts by part and number, because the checks run in a different order. */
 export const sorted = (results: readonly CheckResult[]): CheckResult[] =>
   results.toSorted((a, b) => a.id.localeCompare(b.id, 'en', { numeric: true }));
 
@@ -30,7 +30,7 @@ export function verdictOf(report: ConformanceReport): string {
 
 export const escapeXml = (text: string): string =>
   text
-    // XML does not allow other control characters, not even as references.
+    // XML 1.0 does not allow any other control characters, not even as character references.
     .replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -1,19 +1,20 @@
 import type { Rule } from './check.ts';
 
-/** What a CRM must do. docs/crm.md explains the rules; a test keeps both in step. */
+/** What a CRM must do. docs/crm.md explains the rules; a test keeps them in sync. */
 export const RULES = {
   address: {
     id: 'API1',
     title: 'the API responds at its address',
     expected: 'https, no redirect, a response within the time limit',
-    remedy: 'pass the address of the API that responds itself, with https unless it is on this machine',
+    remedy:
+      'pass the address at which the API responds without a redirect, with https unless it is on this machine',
   },
   token: {
     id: 'API2',
     title: 'the token is checked',
     expected: 'the given token is accepted; a wrong token gets HTTP 401, and no other status',
     remedy:
-      'respond with 401 to an invalid or expired access token on every route: the service renews its token after a 401 only',
+      'respond with 401 to an invalid or expired access token on every route: the service renews its token only after a 401',
   },
   contacts: {
     id: 'API3',
@@ -40,25 +41,25 @@ export const RULES = {
     id: 'API6',
     title: 'attachments are accepted',
     expected: 'an inbound message with attachments (a list of URLs) gets 2xx, with and without text',
-    remedy: 'accept attachments as a list of URLs; message may be empty then',
+    remedy: 'accept attachments as a list of URLs; the message may then be empty',
   },
   anyText: {
     id: 'API7',
-    title: 'texts of any script and length are accepted',
+    title: 'texts in any script and up to the maximum length are accepted',
     expected: 'emoji, right-to-left text and 20,000 UTF-16 units (60,000 bytes as JSON) get 2xx',
-    remedy: 'raise the limit of the request body to 256 KB, and store texts as UTF-8 (utf8mb4 in MySQL)',
+    remedy: 'raise the request body limit to 256 KB, and store texts as UTF-8 (utf8mb4 in MySQL)',
   },
   storedText: {
     id: 'API8',
     title: 'texts are stored unchanged',
     expected: 'the stored text equals the text that was sent, apart from surrounding white space',
-    remedy: 'store the text as it is: no escaping, no transliteration, no removed characters',
+    remedy: 'store the text unchanged: no escaping, no transliteration, no removed characters',
   },
   footers: {
     id: 'API9',
     title: 'every form of footer is accepted',
     expected:
-      'messages with a block footer, a sentinel, an unknown kind, unknown fields, or a v2 footer beside a v1 footer get 2xx',
+      'messages with a block footer, a sentinel, an unknown kind, unknown fields, or both a v2 and a v1 footer get 2xx',
     remedy: 'never reject a message because of its footer; ignore what you do not understand',
   },
   idempotency: {
@@ -66,7 +67,7 @@ export const RULES = {
     title: 'a repeated inbound message is stored once',
     expected: 'two requests with the same Idempotency-Key create one message, with the same messageId',
     remedy:
-      'remember each Idempotency-Key for at least a day, with its response, and repeat that response; do so also while the first request is still being handled',
+      'keep each Idempotency-Key and its response for at least a day, and return that response again, also while the first request is still being processed',
   },
   reads: {
     id: 'API11',
@@ -91,8 +92,8 @@ export const RULES = {
   responseTime: {
     id: 'API14',
     title: 'responses take less than 10 seconds',
-    expected: 'every response within 10 s, better within 1 s: a later one counts as lost',
-    remedy: 'respond once the message is stored, and do further work afterwards',
+    expected: 'every response arrives within 10 s, ideally within 1 s; a later response counts as lost',
+    remedy: 'respond as soon as the message is stored, and do any other work afterwards',
   },
   webhook: {
     id: 'HOOK1',
@@ -104,14 +105,14 @@ export const RULES = {
   signatureEncoding: {
     id: 'HOOK2',
     title: 'each webhook has a signature in strict base64',
-    expected: 'one signature header with the standard alphabet, with padding, of the length of the key',
+    expected: 'one signature header in standard base64 with padding, of the length that the key implies',
     remedy: 'send the signature as standard base64 in the header for which your key is registered',
   },
   signature: {
     id: 'HOOK3',
     title: 'the signature matches the bytes of the body',
     expected: 'Ed25519, or RSA with SHA-256 and PKCS #1 v1.5, over exactly the bytes that are sent',
-    remedy: 'serialise the body once, sign these bytes and send the same bytes',
+    remedy: 'serialise the body once, sign those bytes and send exactly those bytes',
   },
   contentType: {
     id: 'HOOK4',
@@ -131,19 +132,19 @@ export const RULES = {
     title: 'each message has its own messageId',
     expected: 'a string of 1 to 256 characters that no other message has',
     remedy:
-      'send your id of the message as messageId: it identifies repeats, and statuses are reported for it',
+      'send your own id of the message as messageId: it identifies repeats and is used to report statuses',
   },
   type: {
     id: 'HOOK7',
     title: 'the type is SMS or absent',
     expected: '"type":"SMS", or no type',
-    remedy: 'send "type":"SMS", and send other types of messages elsewhere',
+    remedy: 'send "type":"SMS", and do not send other message types to this address',
   },
   text: {
     id: 'HOOK8',
     title: 'the text arrives unchanged',
     expected: 'message is exactly the text that was given to the CRM, with emoji, quotes and line breaks',
-    remedy: 'pass the text on as it is: no HTML escaping, no transliteration, no shortening',
+    remedy: 'pass the text on unchanged: no HTML escaping, no transliteration, no shortening',
   },
   once: {
     id: 'HOOK9',
@@ -155,19 +156,20 @@ export const RULES = {
     id: 'HOOK10',
     title: 'a 503 is retried',
     expected: 'the same message again after HTTP 503',
-    remedy: 'retry after 5xx, 429 and lost connections, with growing pauses',
+    remedy: 'retry after 5xx, 429 and lost connections, with increasing delays',
   },
   sameBytes: {
     id: 'HOOK11',
     title: 'a retry is the same request',
-    expected: 'the same messageId and text, best the same bytes',
-    remedy: 'store the request and send the same bytes again: another messageId would send the text twice',
+    expected: 'the same messageId and text, ideally the same bytes',
+    remedy:
+      'store the request and send the same bytes again: with a different messageId the text would be sent twice',
   },
   retryAfter: {
     id: 'HOOK12',
     title: 'Retry-After is honoured',
     expected: 'after HTTP 429 with Retry-After: 5 the next request for the message comes after 5 s',
-    remedy: 'wait as many seconds as Retry-After says before you repeat the request',
+    remedy: 'wait for the number of seconds in Retry-After before you repeat the request',
   },
   badRequest: {
     id: 'HOOK13',
@@ -185,7 +187,7 @@ export const RULES = {
     id: 'HOOK15',
     title: 'a footer arrives unchanged',
     expected: 'a text with a reaction footer reaches the webhook with the footer that was given to the CRM',
-    remedy: 'pass on the whole text, with its line breaks and the lines from "-- svc-metadata:v1 --" on',
+    remedy: 'pass on the whole text, with its line breaks and everything from "-- svc-metadata:v1 --" on',
   },
   fileUrls: {
     id: 'HOOK16',
@@ -206,7 +208,7 @@ export const RULES = {
     title: 'pending and delivered are accepted',
     expected:
       'PUT /conversations/messages/{messageId}/status with {"status":"pending"}, then {"status":"delivered"}, gets 2xx',
-    remedy: 'accept the status of every message that your webhooks named, and show it',
+    remedy: 'accept the status of every message that your webhooks sent, and show it',
   },
   repeatedStatus: {
     id: 'STATUS2',
@@ -224,8 +226,7 @@ export const RULES = {
   failedStatus: {
     id: 'STATUS4',
     title: 'failed with an unknown code is accepted',
-    expected:
-      '{"status":"failed","error":{"code":"…","type":"error","message":"…"}} gets 2xx whatever the code is',
+    expected: '{"status":"failed","error":{"code":"…","type":"error","message":"…"}} gets 2xx for any code',
     remedy: 'accept every error.code and show error.message; new versions add codes',
   },
 } as const satisfies Readonly<Record<string, Rule>>;

@@ -37,7 +37,7 @@ export interface ConformanceOptions {
   readonly waitMs: number;
   readonly timeoutMs: number;
   readonly person: Person;
-  /** Shows a person what to send. */
+  /** Shows the person which texts to send. */
   readonly instruct: (texts: readonly string[]) => void;
   readonly onResult: (result: CheckResult) => void;
   readonly signal: AbortSignal;
@@ -61,7 +61,7 @@ export async function runConformance(options: ConformanceOptions): Promise<reado
       await run.skip(
         SENDING_RULES,
         notTried(
-          'there is no one to send messages from the CRM',
+          'the CRM cannot be made to send messages: no --send-url and no terminal',
           'pass --send-url with the address that makes the CRM send a message, or run this in a terminal and send the messages yourself',
         ),
       );

@@ -18,19 +18,19 @@ import type { ReceivedWebhook } from './webhook-listener.ts';
 export interface SendingChecks {
   readonly run: ConformanceRun;
   readonly messages: ReadonlyMap<MessageName, SentMessage>;
-  /** Requests that belong to none of the messages. */
+  /** Requests that do not belong to any of the messages. */
   readonly strays: readonly ReceivedWebhook[];
   readonly key: CandidateKey | undefined;
   readonly header: string;
   readonly locationId: string;
-  /** The contact that the CRM was asked to text, if it is known. */
+  /** The contact that the CRM was asked to text, if known. */
   readonly contactId: string | undefined;
   readonly redact: Redact;
   readonly waitMs: number;
 }
 
 const PATHS = new Set(['/crm/webhook', '/crm/webhook/imessage', '/crm/webhook/sms']);
-/** Timers of the CRM may fire a little early. */
+/** Allows for timers of the CRM that fire a little early. */
 const TOLERANCE_MS = 100;
 const DAY_MS = 86_400_000;
 const AFTER_WEBHOOK: readonly RuleName[] = [
@@ -53,13 +53,13 @@ const AFTER_WEBHOOK: readonly RuleName[] = [
 ];
 export const SENDING_RULES: readonly RuleName[] = ['webhook', ...AFTER_WEBHOOK];
 
-/** A request with its body as JSON. */
+/** A request with its parsed body. */
 interface Webhook extends ReceivedWebhook {
   readonly message: MessageName;
   readonly fields: Record<string, unknown> | undefined;
 }
 
-/** Checks what the CRM sent. Resolves with the messageIds of accepted messages. */
+/** Checks the webhooks that the CRM sent. Resolves with the messageIds of the accepted messages. */
 export async function checkSending(given: SendingChecks): Promise<string[]> {
   const { run, messages } = given;
   const webhooks = [...messages.values()].flatMap(({ name, requests }) =>
@@ -81,7 +81,7 @@ export async function checkSending(given: SendingChecks): Promise<string[]> {
   await run.check('text', () => checkText(messages.get('plain'), of('plain')));
   await run.check('once', () => checkOnce(webhooks));
   const copies = of('plain').length;
-  // A second copy of a message cannot be told from a retry.
+  // A second copy of a message cannot be distinguished from a retry.
   if (copies > 1)
     await run.skip(
       ['retries', 'sameBytes', 'retryAfter', 'badRequest', 'unauthorised'],
@@ -120,7 +120,7 @@ function checkArrival(
     if (stray !== undefined)
       return fail(
         `${seen}; another request: ${stray.method} ${stray.path} ${excerpt(redact(stray.body.toString('utf8')))}`,
-        'a request is recognised by its text: check that the text is part of the body',
+        'requests are matched by their text: check that the body contains the text',
       );
     return fail(seen);
   }
@@ -149,7 +149,8 @@ function checkEncoding(
   const { [wrong]: webhook } = webhooks;
   if (step === 'header') {
     const names = Object.keys(webhook?.headers ?? {}).filter((name) => /sign|hmac|auth/.test(name));
-    const others = names.length === 0 ? 'no other header looks like one' : `there is ${names.join(', ')}`;
+    const others =
+      names.length === 0 ? 'no other header looks like one' : `similar headers: ${names.join(', ')}`;
     return fail(
       `${header}: ${reason}; ${others}`,
       `sign every request and send the signature as ${header}, or pass the name of your header with --header`,
@@ -188,7 +189,7 @@ function checkContentType({ redact }: SendingChecks, webhooks: readonly Webhook[
   return pass(`application/json in ${webhooks.length} requests`);
 }
 
-/** The faults that checks of their own report. */
+/** Fields with their own checks. */
 const ELSEWHERE = new Set(['messageId', 'type', 'attachments']);
 const ALIASES: ReadonlySet<string> = new Set(Object.values(REMOVED_ALIASES).flatMap((names) => [...names]));
 
@@ -211,7 +212,7 @@ function checkFields({ locationId, contactId }: SendingChecks, webhooks: readonl
         'send the id under which the tenant is known to Footbridge, or pass it with --location',
       );
     if (contactId !== undefined && fields['contactId'] !== contactId)
-      return fail('contactId is not the contact to which the message was sent');
+      return fail('contactId is not the id of the contact to which the message was sent');
   }
   const names = new Set(webhooks.flatMap(({ fields }) => Object.keys(fields ?? {})));
   return names.size === 0
@@ -261,7 +262,7 @@ function checkText(message: SentMessage | undefined, [webhook]: readonly Webhook
   return difference === undefined ? pass(`${text.length} units, unchanged`) : fail(difference);
 }
 
-/** Also under a wrong name, which has its own check. */
+/** Also looks for the text under wrong names: another check reports those. */
 function textOf({ fields }: Webhook): string | undefined {
   const names = ['message', 'body', 'text'];
   return names.map((name) => fields?.[name]).find((value) => typeof value === 'string');
@@ -272,9 +273,9 @@ function checkOnce(webhooks: readonly Webhook[]): Outcome {
   const again = accepted.find((first) =>
     webhooks.some(({ message, at }) => message === first.message && at > first.at),
   );
-  if (again === undefined) return pass(`${accepted.length} accepted messages, none was repeated`);
+  if (again === undefined) return pass(`${accepted.length} accepted messages, none repeated`);
   const count = accepted.filter(({ message }) => message === again.message).length;
-  return fail(`a message was sent ${count} times although it was accepted with 200`);
+  return fail(`a message that was accepted with 200 was sent ${count} times`);
 }
 
 function checkRetry([first, second]: readonly Webhook[], waitMs: number): Outcome {
@@ -300,7 +301,7 @@ function checkSameBytes(exchanges: readonly (readonly Webhook[])[]): Outcome {
           return fail(`${name} of the repeated request differs`);
     }
   return hasOtherBytes
-    ? warn('the repeated request has the same messageId and text, but other bytes')
+    ? warn('the repeated request has the same messageId and text, but different bytes')
     : pass('the repeated requests have the same bytes');
 }
 
@@ -309,7 +310,7 @@ function checkRetryAfter([first, second]: readonly Webhook[], waitMs: number): O
   if (second === undefined)
     return fail(
       `no further request within ${waitMs / 1000} s after HTTP 429`,
-      'repeat the request after the time that Retry-After names; if the CRM retries later, pass a longer --wait',
+      'repeat the request after the delay in Retry-After; if the CRM retries later, pass a longer --wait',
     );
   const pauseMs = Math.round(second.at - first.respondedAt);
   const seen = `repeated after ${(pauseMs / 1000).toFixed(1)} s`;
@@ -327,7 +328,10 @@ function checkNotRetried([first, ...repeats]: readonly Webhook[]): Outcome {
 
 function checkFileUrls(message: SentMessage | undefined, [webhook]: readonly Webhook[]): Outcome {
   if (message === undefined)
-    return notTried('a person sends the messages', 'pass --send-url, or send a file to the service itself');
+    return notTried(
+      'not possible without --send-url',
+      'pass --send-url, or send a file through the service itself',
+    );
   if (webhook === undefined) return NOT_ARRIVED;
   const attachments = webhook.fields?.['attachments'];
   if (attachments === undefined)
@@ -350,12 +354,12 @@ function checkTime(webhooks: readonly Webhook[]): Outcome {
     if (at === undefined)
       return fail(`${name} is ${excerpt(JSON.stringify(value), 60)}, which is not read as a time`);
     const offMs = Math.abs(at - Date.now());
-    if (offMs > DAY_MS) return fail(`${name} is ${Math.round(offMs / DAY_MS)} days away from now`);
+    if (offMs > DAY_MS) return fail(`${name} is off by ${Math.round(offMs / DAY_MS)} days`);
   }
   return pass(`${first.name} is ${excerpt(JSON.stringify(first.value), 60)}`);
 }
 
-/** As the service reads it. */
+/** Parses a time as the service does. */
 function timeOf(value: unknown): number | undefined {
   if (typeof value === 'string')
     return /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:?\d\d)$/.test(value) ? Date.parse(value) : undefined;

@@ -16,7 +16,7 @@ export type MessageName =
   | 'badRequest'
   | 'unauthorised';
 
-/** A message that the CRM is asked to send, with what arrived for it. */
+/** A message that the CRM is asked to send, with the requests that arrived for it. */
 export interface SentMessage {
   readonly name: MessageName;
   readonly text: string;
@@ -28,7 +28,7 @@ export interface SentMessage {
 
 export interface SendingDeps {
   readonly listener: WebhookListener;
-  /** Asks the CRM to send a message; undefined if a person does so. */
+  /** Asks the CRM to send a message; undefined if a person sends the messages. */
   readonly send: ((message: MessageToSend) => Promise<string | undefined>) | undefined;
   /** Shows a person which messages to send. */
   readonly instruct: (texts: readonly string[]) => void;
@@ -45,7 +45,7 @@ export interface MessageToSend {
 export const RETRY_AFTER_SEC = 5;
 const PLAIN_TEXT = 'Grüße 👋🏽 “quoted” & <b>bold</b> \\ שלום\nsecond line';
 const FILE = 'https://files.example.com/conformance/photo.png';
-/** How long the CRM must be silent before a repeat is ruled out. */
+/** How long no request may arrive before a repeat is ruled out. */
 const QUIET_MS = 3000;
 const POLL_MS = 50;
 
@@ -60,12 +60,12 @@ const SCRIPTS: Readonly<Record<MessageName, Script>> = {
 };
 const EXPECTS_RETRY: ReadonlySet<MessageName> = new Set(['unavailable', 'limited']);
 
-/** Has the CRM send each message and waits until every request that can be expected has arrived. */
+/** Makes the CRM send each message, and waits until every expected request has arrived. */
 export async function exchangeMessages(deps: SendingDeps): Promise<ReadonlyMap<MessageName, SentMessage>> {
   const { listener, send, instruct, marker, waitMs, signal } = deps;
   const messages = Object.entries(SCRIPTS).flatMap(([key, script]) => {
     const name = key as MessageName;
-    // A person cannot attach this file, and its URL would be another one.
+    // A person cannot attach this file: its URL would differ.
     if (name === 'file' && send === undefined) return [];
     const own = `${marker}-${name}`;
     listener.expect(own, script);
@@ -84,7 +84,7 @@ export async function exchangeMessages(deps: SendingDeps): Promise<ReadonlyMap<M
   const requestsOf = (name: MessageName) => listener.received(`${marker}-${name}`);
   while (performance.now() < deadline) {
     const now = performance.now();
-    // A CRM that sends before it responds may fail the call although its webhook arrived.
+    // A CRM that sends the webhook before it responds may fail the call although the webhook arrived.
     const open = messages.filter(({ name }) => !problems.has(name) || requestsOf(name).length > 0);
     if (open.every(({ name }) => isSettled(name, requestsOf, now))) break;
     await sleep(POLL_MS, undefined, { signal });
@@ -114,7 +114,7 @@ function contentOf(name: MessageName, marker: string): { text: string; attachmen
   return { text: makeReaction({ chatId: 42, target, kind: 'classic', type: 'love', text: marker }) };
 }
 
-/** Whether no further request is expected: a repeat would have arrived by now, judged by the retries of this CRM. */
+/** Returns whether no further request is expected: judging by the retries of this CRM, a repeat would have arrived by now. */
 function isSettled(
   name: MessageName,
   requestsOf: (name: MessageName) => readonly ReceivedWebhook[],
@@ -125,13 +125,13 @@ function isSettled(
   if (last === undefined) return false;
   if (EXPECTS_RETRY.has(name)) return requests.length > 1 && now - last.respondedAt > QUIET_MS;
   const [failed, retried] = requestsOf('unavailable');
-  // Without a retry after 503 it is not known how long this CRM waits.
+  // Without a retry after the 503, the retry delay of this CRM is unknown.
   const pauseMs = failed === undefined || retried === undefined ? Infinity : retried.at - failed.respondedAt;
   const quietMs = last.status === 200 ? QUIET_MS : Math.max(QUIET_MS, 3 * pauseMs);
   return now - last.respondedAt > quietMs;
 }
 
-/** Returns a function that asks the CRM to send a message. It resolves with what went wrong. */
+/** Returns a function that asks the CRM to send a message. It resolves with the problem, or with undefined. */
 export function sendBy(
   api: CrmApi,
   url: string,

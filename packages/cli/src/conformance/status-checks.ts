@@ -18,13 +18,13 @@ export interface StatusDeps {
   readonly signal: AbortSignal;
 }
 
-/** Some CRMs accept a status only once the message is stored everywhere. */
+/** Some CRMs accept a status only after the message has been stored everywhere. */
 const TOO_NEW = /no conversation provider found for this message/i;
 const SETTLE_MS = 15_000;
 const POLL_MS = 500;
 const NO_ID = notTried(
-  'no messageId of the CRM is known',
-  'let the CRM send messages (--send-url), or pass --message-id with the id of a message that it sent',
+  'no message that the CRM sent is known',
+  'make the CRM send messages (--send-url), or pass --message-id with the id of a message that it sent',
 );
 
 /** Checks the statuses that the service reports for messages of the CRM. */
@@ -78,10 +78,10 @@ async function checkDelivered(deps: StatusDeps, messageId: string): Promise<Outc
   const started = performance.now();
   for (;;) {
     const shown = await stored.status(messageId);
-    if (shown === undefined) return pass('both accepted; the CRM has no read that shows the status');
+    if (shown === undefined) return pass('both accepted; the CRM has no call that returns the status');
     if (shown === 'delivered' || shown === 'read') return pass('both accepted; the CRM shows delivered');
     if (performance.now() - started > SETTLE_MS)
-      return fail(`both accepted, but the CRM shows ${shown}`, 'show the status that was reported last');
+      return fail(`both accepted, but the CRM shows ${shown}`, 'show the latest reported status');
     await sleep(POLL_MS, undefined, { signal });
   }
 }
@@ -97,10 +97,12 @@ async function checkLate(deps: StatusDeps, messageId: string): Promise<Outcome> 
   if (shown === undefined) {
     const answer = await person.confirm('Does the CRM show the newest conformance message as delivered?');
     if (answer !== undefined)
-      return answer ? pass('the person sees delivered') : fail('the person does not see delivered');
+      return answer
+        ? pass('confirmed: the CRM shows delivered')
+        : fail('not confirmed: the CRM does not show delivered');
     return notTried(
       'the status of a message cannot be read',
-      'pass --status-url with an address that returns {"status":…} for {messageId}, or look at the message in the CRM',
+      'pass --status-url with an address that returns {"status":…} for {messageId}, or check the message in the CRM yourself',
     );
   }
   return shown === 'delivered' || shown === 'read'

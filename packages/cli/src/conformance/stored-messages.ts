@@ -7,22 +7,22 @@ import type { CrmApi } from './crm-api.ts';
 
 /** Reads messages back from the CRM. */
 export interface StoredMessages {
-  /** Texts of the stored messages that contain `marker`; undefined if the CRM has no usable reads. Waits for the first one. */
+  /** Waits for stored messages whose text contains `marker`. Resolves with undefined if the CRM has no usable read calls. */
   find(contactId: string, marker: string): Promise<Found | undefined>;
-  /** The status of a message that the CRM sent; undefined if it cannot be read. */
+  /** Resolves with the status of a message that the CRM sent; undefined if it cannot be read. */
   status(messageId: string): Promise<string | undefined>;
 }
 
 export interface Found {
   readonly texts: readonly string[];
-  /** The reads are those that the service makes after a lost response. */
+  /** Found with the calls that the service makes after a lost response. */
   readonly byService: boolean;
 }
 
 export interface ReadOptions {
   readonly api: CrmApi;
   readonly locationId: string;
-  /** An address that lists the messages of a contact as JSON, if the CRM does not have the reads of the service. */
+  /** An address that lists the messages of a contact as JSON, for a CRM without the read calls that the service uses. */
   readonly listUrl: string | undefined;
   readonly statusUrl: string | undefined;
   readonly signal: AbortSignal;
@@ -80,7 +80,7 @@ export function createStoredMessages(options: ReadOptions): StoredMessages {
   };
 }
 
-/** Returns the texts of a page of messages; the list may be wrapped into an object of the same name. */
+/** Returns the texts of a page of messages; the list may be nested in an object of the same name. */
 function listIn(page: unknown): string[] | undefined {
   const outer = isObject(page) ? page['messages'] : undefined;
   const items = isObject(outer) ? outer['messages'] : outer;
@@ -88,7 +88,7 @@ function listIn(page: unknown): string[] | undefined {
   return items.map((item) => (isObject(item) && typeof item['body'] === 'string' ? item['body'] : ''));
 }
 
-/** Returns the strings with the marker of the list that has most of them: other places may hold previews. */
+/** Returns the strings that contain the marker from the list that has most of them; other lists may hold previews. */
 function largestList(json: unknown, marker: string): string[] {
   if (typeof json !== 'object' || json === null) return [];
   const own = Array.isArray(json) ? json.flatMap((item) => textIn(item, marker) ?? []) : [];

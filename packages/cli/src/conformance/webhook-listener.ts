@@ -5,16 +5,16 @@ import { randomUUID } from 'node:crypto';
 
 import { CliError, usageError } from '../cli-error.ts';
 
-/** One request of the CRM, as it arrived. */
+/** One request of the CRM, unmodified. */
 export interface ReceivedWebhook {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
-  /** Monotonic. */
+  /** When the request was read, on the monotonic clock. */
   readonly at: number;
-  /** When the response was sent. */
+  /** When the response was sent, on the same clock. */
   readonly respondedAt: number;
   readonly status: number;
 }
@@ -27,13 +27,13 @@ export interface Reply {
   readonly retryAfterSec?: number;
 }
 
-/** Takes the place of the service for a CRM. Requests are assigned to messages by a marker in their body. */
+/** Stands in for the service. Requests are matched to messages by a marker in their body. */
 export interface WebhookListener {
-  /** The address for the settings of the CRM. */
+  /** The address to configure in the CRM. */
   readonly url: string;
-  /** Requests that contain `marker` get these replies. */
+  /** Sets the replies to requests that contain `marker`. */
   expect(marker: string, script: Script): void;
-  /** The requests that contained `marker`, in order of arrival. */
+  /** Returns the requests that contained `marker`, in order of arrival. */
   received(marker: string): readonly ReceivedWebhook[];
   /** Requests without a known marker. */
   readonly strays: readonly ReceivedWebhook[];
@@ -43,7 +43,7 @@ export interface WebhookListener {
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 const MAX_STRAYS = 100;
 const ACCEPTED: Script = [{ status: 200 }];
-/** The texts of the service. */
+/** The error bodies of the service. */
 const ERRORS: Readonly<Record<number, object>> = {
   400: { error: 'Missing required fields', code: 'MISSING_REQUIRED_FIELDS', message: 'A conformance test.' },
   401: { error: 'Unauthorized' },

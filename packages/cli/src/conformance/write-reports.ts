@@ -13,7 +13,7 @@ export interface ReportFiles {
   readonly badge?: string;
 }
 
-/** Returns functions that write the reports. Throws a usage error before the checks if one could not be written. */
+/** Returns a function for each report that writes it. Throws a usage error, before any check runs, if one cannot be written. */
 export function reportWriters({ junit, html, badge }: ReportFiles): ((report: ConformanceReport) => void)[] {
   const files = [
     [junit, renderJunit],
@@ -37,7 +37,7 @@ function requireWritable(file: string): void {
     throw usageError(`cannot write ${file}: it is a folder`);
 }
 
-/** An earlier report stays until the new one is complete. */
+/** Keeps an earlier report until the new one is complete. */
 function writeWhole(file: string, content: string): void {
   const part = `${file}.${process.pid}.part`;
   try {
