@@ -15,7 +15,7 @@ afterAll(() => cleanup.run());
 
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' };
 
-/** Runs the vectors of signatures and footers. The names of vectors with another result are the return value. */
+/** Runs the signature and footer vectors. Returns the names of the vectors that fail. */
 const RUN_VECTORS = `(async () => {
   const kit = await import('/esm/kit.js');
   const read = async (name) => (await fetch('/vectors/' + name)).json();
@@ -69,7 +69,7 @@ describe.skipIf(!(await hasChromium()))('the packed kit in Chromium', () => {
     cleanup.add(() => closeHttp(server));
   });
 
-  it('is imported as it is and passes the vectors of signatures and footers', async () => {
+  it('is imported without a build step and passes the signature and footer vectors', async () => {
     const browser = await chromium.launch(await findChromium());
     cleanup.add(() => browser.close());
     const page = await browser.newPage();

@@ -33,7 +33,7 @@ export async function installKit(cleanup: Cleanup): Promise<string> {
   await mkdir(project);
   await writeFile(join(project, 'package.json'), '{ "private": true }\n');
   const archive = join(folder, 'kit/footbridge-kit-0.1.0.tgz');
-  // With a cache of its own, nothing that another run fetched is there.
+  // An empty cache: nothing that another run fetched is available.
   const env = { ...withNodeFirst(process.execPath), npm_config_cache: join(folder, 'cache') };
   const installed = run('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], project, env);
   if (installed.status !== 0) throw new Error(installed.stderr);

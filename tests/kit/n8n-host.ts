@@ -27,7 +27,7 @@ interface Item {
 }
 
 /**
- * Executes a workflow as n8n documents it, as far as the template needs it: Webhook, Code and Respond to Webhook nodes. Code
+ * Executes the node types that the template uses as n8n documents them: Webhook, Code and Respond to Webhook. Code
  * runs in a context without the globals of Node, and may require only the kit (NODE_FUNCTION_ALLOW_EXTERNAL).
  */
 export class N8nHost {
@@ -118,7 +118,7 @@ export class N8nHost {
   }
 }
 
-/** A path with parameters has the id of its webhook before it. */
+/** n8n puts the id of the webhook before a path with parameters. */
 function webhookPath({ webhookId = '', parameters: { path } }: WorkflowNode): string {
   return String(path).includes(':') ? `${webhookId}/${String(path)}` : String(path);
 }

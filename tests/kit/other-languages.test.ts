@@ -18,7 +18,7 @@ const LANGUAGES = [
   { language: 'php', program: 'php', args: [], folder: 'php', check: 'check-vectors.php' },
 ];
 
-/** Whether the machine has the language. One line says when it does not: its tests are then skipped, also with CI=true. */
+/** Returns whether the language is installed. If not, prints a line: its tests are skipped, even with CI=true. */
 function isInstalled(program: string): boolean {
   const { status } = spawnSync(program, ['--version']);
   if (status !== 0)
@@ -26,7 +26,7 @@ function isInstalled(program: string): boolean {
   return status === 0;
 }
 
-/** Signing and accepting each valid signature, rejecting each other; four checks of each footer. */
+/** Two checks for each valid signature, one for each invalid one, and four for each footer. */
 function numberOfChecks(): number {
   const files = ['signatures-ed25519.json', 'signatures-rsa-sha256.json'].map(readVectors);
   const signatures = files.map(({ valid, invalid }) => 2 * valid.length + invalid.length);
@@ -41,7 +41,7 @@ describe.each(LANGUAGES)('the kit in $language', ({ language, program, args, fol
     spawnSync(program, [...args, ...script], { cwd: join(KIT, folder), env, encoding: 'utf8' });
 
   describe.skipIf(!isInstalled(program))(`with ${program}`, () => {
-    it('passes the vectors of signatures, headers, base64 and footers', () => {
+    it('passes the signature, header, base64 and footer vectors', () => {
       const { status, stdout, stderr } = run([check]);
       expect([stderr, stdout]).toEqual(['', `${numberOfChecks()} checks passed, 0 failed\n`]);
       expect(status).toBe(0);

@@ -22,7 +22,7 @@ beforeAll(async () => {
   kit = join(project, 'node_modules/@footbridge/kit');
 });
 
-/** Writes a file of the project. Returns its name. */
+/** Writes a file into the project. Returns its name. */
 function written(name: string, code: string): string {
   writeFileSync(join(project, name), code);
   return name;
@@ -91,7 +91,7 @@ function nodeOf(version: string): string {
 }
 
 describe('the packed kit', () => {
-  it('contains what its users need, and nothing of the repository', () => {
+  it('contains what its users need, and nothing else from the repository', () => {
     expect(readdirSync(kit).sort()).toEqual([
       'LICENSE',
       'README.md',

@@ -48,14 +48,14 @@ afterAll(() => cleanup.run());
 let project = '';
 beforeAll(async () => {
   project = await installKit(cleanup);
-  // What an integrator does: copy the templates out of the package, and install the framework.
+  // As an integrator would: copy the templates out of the package, and install the framework.
   cpSync(join(project, 'node_modules/@footbridge/kit/templates'), project, { recursive: true });
   for (const framework of ['express', 'fastify'])
     symlinkSync(dirname(resolve(`${framework}/package.json`)), join(project, 'node_modules', framework));
   writeFileSync(join(project, 'host.mjs'), HOST);
 });
 
-/** A template that runs: the address for CRM_HOSTNAME, and how it sends. */
+/** A running template: the address for CRM_HOSTNAME, and how it sends. */
 interface Receiver {
   readonly url: string;
   send(message: object, bridgeUrl: string, privateKey: string): Promise<string>;
@@ -123,7 +123,7 @@ describe.each([
     return { status: response.status, text: await response.text() };
   }
 
-  it('is the CRM of a real bridge: connects a location, receives a message and a status, sends a text', async () => {
+  it('works as the CRM of a real bridge: connects a location, receives a message and a status, sends a text', async () => {
     const bridge = await startBridge({
       ...SETTINGS,
       CRM_HOSTNAME: receiver.url,
@@ -189,7 +189,7 @@ describe.each([
     expect(other.text).not.toBe(first.text);
   });
 
-  it('rejects calls with a missing, forged or foreign token, and invalid ones', async () => {
+  it('rejects invalid calls, and calls with a missing, forged or foreign token', async () => {
     const inbound = { type: 'SMS', locationId: LOCATION, contactId: 'c-1', message: 'Hi' };
     const forged = await issueToken('access', LOCATION, 'another-secret-with-32-characters');
     const foreign = await issueToken('access', 'locOTHER1', SETTINGS.CRM_OAUTH_CLIENT_SECRET);
@@ -244,7 +244,7 @@ describe.each(['node.mjs', 'express.mjs', 'fastify.mjs'])('the template %s', (fi
   });
 });
 
-describe('the workflow of n8n', () => {
+describe('the n8n workflow', () => {
   const workflow = JSON.parse(readFileSync(join(TEMPLATES, 'n8n.json'), 'utf8')) as Workflow;
   const names = workflow.nodes.map(({ name }) => name);
 

@@ -1,7 +1,7 @@
 <?php
 
 // Runs the test vectors with footbridge-kit.php: php check-vectors.php [FOLDER of the vectors].
-// Prints the number of checks and the name of each that fails; exits with 1 if one does.
+// Prints the number of checks and the name of each failed check; exits with 1 if any check failed.
 
 declare(strict_types=1);
 

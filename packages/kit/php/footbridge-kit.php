@@ -3,7 +3,7 @@
 /**
  * Footbridge for CRM integrators: sign and verify webhooks, read and write footers.
  *
- * One file, PHP 8.1 or newer with its extensions sodium and openssl. Copy it into your project.
+ * One file, PHP 8.1 or newer with the sodium and openssl extensions. Copy it into your project.
  */
 
 declare(strict_types=1);
@@ -93,20 +93,20 @@ function is_signed_by(array $trusted, string $signature, string $body): bool
         && sodium_crypto_sign_verify_detached($signature, $body, $key);
 }
 
-/** Only the one correct encoding of some bytes is accepted. */
+/** Decodes base64. Returns null unless the text is the canonical encoding. */
 function decode_base64(string $text): ?string
 {
     $raw = base64_decode($text, true);
     return $raw !== false && base64_encode($raw) === $text ? $raw : null;
 }
 
-/** Before the 32 bytes of an Ed25519 key. */
+/** The DER prefixes before the 32 bytes of an Ed25519 key. */
 const ED25519_DER = [
     'PRIVATE KEY' => '302e020100300506032b657004220420',
     'PUBLIC KEY' => '302a300506032b6570032100',
 ];
 
-/** @return array{string, string|\OpenSSLAsymmetricKey} the scheme, and the bytes of Ed25519 or a key of OpenSSL */
+/** @return array{string, string|\OpenSSLAsymmetricKey} the scheme, and the bytes of an Ed25519 key or an OpenSSL key */
 function read_key(string $pem, string $label): array
 {
     $text = trim(str_replace('\n', "\n", $pem));
@@ -141,7 +141,7 @@ const NAME = 'svc-metadata';
 const SENTINEL = '[[SVMD:';
 const SENTINEL_END = ']]';
 const JOINED_REACH = 80;
-/** White space as JavaScript defines it, which differs from that of PHP. */
+/** White space as JavaScript defines it, which differs from PHP's definition. */
 const SPACES = [
     "\t", "\n", "\v", "\f", "\r", ' ', "\u{a0}", "\u{1680}", "\u{2000}", "\u{2001}", "\u{2002}", "\u{2003}", "\u{2004}",
     "\u{2005}", "\u{2006}", "\u{2007}", "\u{2008}", "\u{2009}", "\u{200a}", "\u{2028}", "\u{2029}", "\u{202f}", "\u{205f}",

@@ -1,6 +1,6 @@
 """Runs the test vectors with footbridge_kit.py: python3 check_vectors.py [FOLDER of the vectors].
 
-Prints the number of checks and the name of each that fails; exits with 1 if one does.
+Prints the number of checks and the name of each failed check; exits with 1 if any check failed.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 One file, Python 3.8 or newer, standard library only. Copy it into your project.
 
-The arithmetic is plain Python: signing takes milliseconds and its duration depends on the key. Where other people's
-programs run on the same machine, sign with a library that protects the key from timing attacks.
+The arithmetic is plain Python: signing takes milliseconds and is not constant-time. On a machine that also runs
+untrusted programs, sign with a library that protects the key from timing attacks.
 """
 
 import base64
@@ -88,7 +88,7 @@ def _is_signed_by(key: Mapping[str, str], signature: bytes, body: bytes) -> bool
 
 
 def _decode_base64(text: str) -> Optional[bytes]:
-    """Only the one correct encoding of some bytes is accepted."""
+    """Decodes base64. Returns None unless the text is the canonical encoding."""
     try:
         raw = base64.b64decode(text, validate=True)
     except ValueError:
@@ -103,7 +103,7 @@ _RSA_OID = bytes.fromhex("2a864886f70d010101")
 
 
 def _read_key(pem: str, label: str) -> Tuple[str, Any]:
-    """Returns the scheme and the numbers of a key: the 32 bytes of Ed25519, or the integers of RSA."""
+    """Returns the scheme and the key material: the 32 bytes of Ed25519, or the integers of RSA."""
     text = pem.replace("\\n", "\n").strip()
     begin, end = "-----BEGIN %s-----" % label, "-----END %s-----" % label
     der = None
@@ -281,7 +281,7 @@ _OPENING_END = " --"
 _NAME = "svc-metadata"
 _SENTINEL = "[[SVMD:"
 _SENTINEL_END = "]]"
-# White space as JavaScript defines it, which differs from that of Python.
+# White space as JavaScript defines it, which differs from Python's definition.
 _SPACES = "\t\n\x0b\x0c\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _LEADING_DASHES = re.compile("(?:--|[–—])[-–— \t]{0,8}")
 _JOINED = re.compile("[^%s]{1,16}[%s]{1,8}--[%s]{0,8}\\{" % (_SPACES, _SPACES, _SPACES))

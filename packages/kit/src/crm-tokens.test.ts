@@ -4,8 +4,8 @@ import { issueToken, readToken } from './crm-tokens.ts';
 const SECRET = 'a-client-secret-of-32-characters';
 const NOW = Date.UTC(2026, 0, 1);
 
-describe('tokens of a CRM', () => {
-  it('a token gives its location until it expires', async () => {
+describe('CRM tokens', () => {
+  it('a token returns its location until it expires', async () => {
     const token = await issueToken('access', 'loc/1 é', SECRET, NOW);
     expect(token).toMatch(/^[\w-]+\.[\w-]+$/);
     expect(await readToken('access', token, SECRET, NOW + 86_399_000)).toBe('loc/1 é');
@@ -36,7 +36,7 @@ describe('tokens of a CRM', () => {
       expect([one, await readToken('access', one, SECRET, NOW)]).toEqual([one, undefined]);
   });
 
-  it('requires a secret that cannot be guessed', async () => {
+  it('requires a client secret of at least 32 characters', async () => {
     await expect(issueToken('access', 'loc1', '')).rejects.toThrow('at least 32 characters');
     await expect(readToken('access', '', 'short')).rejects.toThrow('at least 32 characters');
   });

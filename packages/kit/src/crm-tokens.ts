@@ -9,8 +9,8 @@ const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
 const MIN_SECRET_LENGTH = 32;
 
 /**
- * Returns a token that names its purpose, its location and its end, signed with the client secret of the CRM. The CRM stores
- * no tokens; a new client secret revokes all of them. Throws if the secret is shorter than 32 characters.
+ * Returns a token that contains its purpose, location and expiry, signed with the client secret of the CRM. The CRM does not
+ * store tokens; a new client secret revokes all of them. Throws if the secret is shorter than 32 characters.
  */
 export async function issueToken(
   purpose: TokenPurpose,
@@ -41,7 +41,7 @@ export async function readToken(
   return signedFor === purpose && now < end * 1000 ? locationId : undefined;
 }
 
-/** Compares two secrets in a time that does not depend on where they differ. */
+/** Compares two secrets in constant time. */
 export async function sameSecret(given: string, secret: string): Promise<boolean> {
   const key = await keyOf(secret);
   const signature = await crypto.subtle.sign(HMAC, key, bytesOf(given));

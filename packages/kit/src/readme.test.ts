@@ -87,7 +87,7 @@ describe('the README', () => {
     expect(JSON.parse(await readFile(installed, 'utf8'))).toMatchObject({ name: '@footbridge/kit' });
   });
 
-  it('has no block of code that no test runs', () => {
+  it('has only code blocks that a test runs', () => {
     const kinds = Array.from(readme.matchAll(/^```(\w*)\n.*?^```/gms), ([, kind]) => kind);
     expect(new Set(kinds)).toEqual(new Set(['bash', 'ts', 'python', 'php']));
   });

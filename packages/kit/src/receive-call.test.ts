@@ -4,7 +4,7 @@ import { issueToken, makeReaction, receiveCall, type Crm, type CrmCall } from '.
 const clientSecret = 'a-client-secret-of-32-characters';
 const credentials = { client_id: 'my-crm', client_secret: clientSecret };
 
-/** A CRM that records what it is told. */
+/** A CRM that records every message and status. */
 function createCrm() {
   const recorded: unknown[] = [];
   const contacts = new Map([['loc1 +14155550100', 'c-1']]);
@@ -34,7 +34,7 @@ const inbound = { type: 'SMS', locationId: 'loc1', contactId: 'c-1', message: 'H
 const INBOUND = '/conversations/messages/inbound';
 
 describe('receiveCall', () => {
-  it('grants tokens for a code, and new ones for a refresh token, as a form or as fields', async () => {
+  it('grants tokens for a code or a refresh token, from a form or from parsed fields', async () => {
     const code = await issueToken('code', 'loc1', clientSecret);
     const form = new URLSearchParams({ ...credentials, grant_type: 'authorization_code', code }).toString();
     const { status, body } = await call({ url: '/oauth/token', headers: {}, body: form });
@@ -62,7 +62,7 @@ describe('receiveCall', () => {
     expect(await call({ url: '/oauth/token', headers: {}, body })).toMatchObject({ status, body: { error } });
   });
 
-  it('an access token is not accepted as a code', async () => {
+  it('rejects an access token in place of a code', async () => {
     const code = await issueToken('access', 'loc1', clientSecret);
     const body = { ...credentials, grant_type: 'authorization_code', code };
     expect(await call({ url: '/oauth/token', body })).toMatchObject({ status: 400 });
@@ -79,8 +79,8 @@ describe('receiveCall', () => {
     });
     const absent = { method: 'GET', url: '/contacts/search/duplicate?locationId=loc1&email=a%40example.com' };
     expect(await call(absent)).toMatchObject({ status: 200, body: { contact: null } });
-    const nobody = { method: 'GET', url: '/contacts/search/duplicate?locationId=loc1' };
-    expect(await call(nobody)).toMatchObject({ status: 400 });
+    const incomplete = { method: 'GET', url: '/contacts/search/duplicate?locationId=loc1' };
+    expect(await call(incomplete)).toMatchObject({ status: 400 });
   });
 
   it.each(['/contacts/upsert', '/contacts/'])('creates a contact only once: %s', async (url) => {
@@ -94,7 +94,7 @@ describe('receiveCall', () => {
     expect(await call({ url, body: { locationId: 'loc1' } })).toMatchObject({ status: 400 });
   });
 
-  it('passes an inbound message on, parsed, with its idempotency key', async () => {
+  it('passes on a parsed inbound message with its idempotency key', async () => {
     const message = makeReaction({
       chatId: 42,
       target: 'g-1',
@@ -127,7 +127,7 @@ describe('receiveCall', () => {
     });
   });
 
-  it('passes a status on, and responds 404 for an unknown message', async () => {
+  it('passes on a status, and responds 404 for an unknown message', async () => {
     const error = { code: 'TIMEOUT', type: 'error', message: 'The Mac did not respond.' };
     const body = JSON.stringify({ status: 'failed', error });
     const { status, recorded } = await call({
@@ -179,7 +179,7 @@ describe('receiveCall', () => {
     expect([ended.status, ended.recorded]).toEqual([status, []]);
   });
 
-  it('throws what the CRM throws, so that the bridge tries again', async () => {
+  it('rethrows errors of the CRM, so that the bridge retries', async () => {
     const { crm } = createCrm();
     const broken: Crm = {
       ...crm,

@@ -9,7 +9,7 @@ export interface CrmCall {
   /** The path with its query, or the whole URL. Anything before the path of the call is ignored. */
   readonly url: string;
   readonly headers: RequestHeaders;
-  /** As text, or as the framework parsed it: JSON, or form fields. */
+  /** Text, or JSON or form fields that the framework parsed. */
   readonly body?: unknown;
 }
 
@@ -21,7 +21,7 @@ export interface CrmResponse {
 
 type Awaitable<T> = T | Promise<T>;
 
-/** A CRM, as far as the bridge needs it. */
+/** The credentials and functions of a CRM that the bridge needs. */
 export interface Crm {
   /** `CRM_OAUTH_CLIENT_ID` and `CRM_OAUTH_CLIENT_SECRET` of the service. The secret has at least 32 characters. */
   readonly clientId: string;
@@ -41,7 +41,7 @@ const STATUS_PATH = /\/conversations\/messages\/([^/]+)\/status$/;
 
 /**
  * Handles a call of the bridge: OAuth tokens, contacts, inbound messages and statuses. Rejects calls without a valid token
- * of the location. Throws what the functions of the CRM throw: respond with 500, and the bridge tries again.
+ * of the location. Rethrows errors of the CRM functions: respond with 500, and the bridge retries.
  */
 export async function receiveCall(call: CrmCall, crm: Crm): Promise<CrmResponse> {
   const url = URL.canParse(call.url, BASE) ? new URL(call.url, BASE) : new URL(BASE);
@@ -49,12 +49,12 @@ export async function receiveCall(call: CrmCall, crm: Crm): Promise<CrmResponse>
   if (is('POST', /\/oauth\/token$/)) return grantTokens(crm, formOf(call.body));
 
   const locationId = await readToken('access', bearerOf(call.headers), crm.clientSecret);
-  if (locationId === undefined) return refused(401, 'The token is invalid or has expired.');
+  if (locationId === undefined) return errorResponse(401, 'The token is invalid or has expired.');
   if (is('GET', /\/contacts\/search\/duplicate$/)) return findContact(crm, locationId, url.searchParams);
   if (is('POST', /\/contacts\/(?:upsert)?$/)) return upsertContact(crm, locationId, jsonOf(call.body));
   if (is('POST', /\/conversations\/messages\/inbound$/)) return saveMessage(crm, locationId, call);
   if (is('PUT', STATUS_PATH)) return saveStatus(crm, locationId, url.pathname, call.body);
-  return refused(404, 'There is no such call.');
+  return errorResponse(404, 'Unknown call.');
 }
 
 /** Exchanges a code or a refresh token for tokens of its location. */
@@ -82,7 +82,7 @@ async function grantTokens(crm: Crm, form: Readonly<Record<string, unknown>>): P
 async function findContact(crm: Crm, locationId: string, query: URLSearchParams): Promise<CrmResponse> {
   const handle = query.get('number') ?? query.get('email');
   if (query.get('locationId') !== locationId) return OTHER_LOCATION;
-  if (!handle) return refused(400, 'number or email is required.');
+  if (!handle) return errorResponse(400, 'number or email is required.');
   const id = await crm.findContact(locationId, handle);
   return { status: 200, body: { contact: id === undefined ? null : { id, locationId } } };
 }
@@ -91,14 +91,14 @@ async function upsertContact(crm: Crm, locationId: string, body: unknown): Promi
   const { locationId: owner, phone, email } = isObject(body) ? body : {};
   const handle = phone ?? email;
   if (owner !== locationId) return OTHER_LOCATION;
-  if (typeof handle !== 'string' || handle === '') return refused(400, 'phone or email is required.');
+  if (typeof handle !== 'string' || handle === '') return errorResponse(400, 'phone or email is required.');
   const id = (await crm.findContact(locationId, handle)) ?? (await crm.createContact(locationId, handle));
   return { status: 200, body: { contact: { id, locationId } } };
 }
 
 async function saveMessage(crm: Crm, locationId: string, call: CrmCall): Promise<CrmResponse> {
   const parsed = parseInbound(call.body);
-  if (!parsed.ok) return refused(400, parsed.reason);
+  if (!parsed.ok) return errorResponse(400, parsed.reason);
   if (parsed.value.locationId !== locationId) return OTHER_LOCATION;
   const [idempotencyKey] = headerValues(call.headers, 'Idempotency-Key');
   const messageId = await crm.saveMessage({ ...parsed.value, ...(idempotencyKey && { idempotencyKey }) });
@@ -108,16 +108,16 @@ async function saveMessage(crm: Crm, locationId: string, call: CrmCall): Promise
 async function saveStatus(crm: Crm, locationId: string, path: string, body: unknown): Promise<CrmResponse> {
   const messageId = decoded(STATUS_PATH.exec(path)?.[1] ?? '');
   const parsed = parseStatus(body);
-  if (!parsed.ok) return refused(400, parsed.reason);
+  if (!parsed.ok) return errorResponse(400, parsed.reason);
   const isKnown =
     messageId !== undefined && (await crm.saveStatus({ ...parsed.value, locationId, messageId }));
-  return isKnown ? { status: 200, body: { success: true } } : refused(404, 'Message not found.');
+  return isKnown ? { status: 200, body: { success: true } } : errorResponse(404, 'Message not found.');
 }
 
 const BASE = 'http://crm.invalid';
-const OTHER_LOCATION = refused(403, 'The token is not for this location.');
+const OTHER_LOCATION = errorResponse(403, 'The token is not for this location.');
 
-function refused(status: number, message: string): CrmResponse {
+function errorResponse(status: number, message: string): CrmResponse {
   return { status, body: { message } };
 }
 

@@ -125,7 +125,7 @@ async function post(
 ): Promise<WebhookResponse | undefined> {
   const { url, timeoutMs, fetch: send } = client.settings;
   signal?.throwIfAborted();
-  // Without `AbortSignal.any`, which Node 20.0 lacks.
+  // Node 20.0 does not have `AbortSignal.any`.
   const attempt = new AbortController();
   const stop = () => attempt.abort();
   const timer = setTimeout(stop, timeoutMs);

@@ -98,7 +98,7 @@ interface SignedRequest {
 const requests = headerVectors.requests as unknown as SignedRequest[];
 
 describe('signature headers', () => {
-  it.each(requests)('verifies the header that counts: $name', async ({ headers, trusted, accepted }) => {
+  it.each(requests)('verifies the correct header: $name', async ({ headers, trusted, accepted }) => {
     const keys = trusted.map(({ key, scheme, ...rest }) => ({
       publicKey: key === 'rsa' ? rsa.key.publicKeyPem : keyNamed(key).publicKeyPem,
       scheme: scheme === 'Ed25519' ? ('Ed25519' as const) : ('RSA-SHA256' as const),

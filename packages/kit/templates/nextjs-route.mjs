@@ -1,4 +1,4 @@
-// A receiver as a route handler of Next.js: copy it to app/crm/[...call]/route.js, and your-crm.mjs beside it.
+// A receiver as a route handler of Next.js: copy it to app/crm/[...call]/route.js, and your-crm.mjs next to it.
 import { receiveCall } from '@footbridge/kit';
 import { createCrm } from './your-crm.mjs';
 

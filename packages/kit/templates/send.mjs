@@ -1,4 +1,4 @@
-// Sends a message, which it reads from standard input: node send.mjs < message.json
+// Sends a message that it reads from standard input: node send.mjs < message.json
 import { json } from 'node:stream/consumers';
 import { BridgeClient, sendMessage } from '@footbridge/kit';
 

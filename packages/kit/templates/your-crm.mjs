@@ -1,4 +1,4 @@
-// The CRM behind the templates. It keeps everything in memory: replace the maps with tables of your database.
+// The CRM behind the templates. It keeps everything in memory: replace the maps with tables in your database.
 import { nextStatus, reduceReactions } from '@footbridge/kit';
 
 /** The settings are those of the service: CRM_OAUTH_CLIENT_ID and CRM_OAUTH_CLIENT_SECRET (at least 32 characters). */
@@ -18,7 +18,7 @@ export function createCrm({ CRM_OAUTH_CLIENT_ID = '', CRM_OAUTH_CLIENT_SECRET = 
       contacts.set(`${locationId} ${handle}`, id);
       return id;
     },
-    // The bridge repeats a call whose response was lost. In a database, a unique index on the key prevents duplicates.
+    // The bridge repeats a call if the response was lost. In a database, a unique index on the key prevents duplicates.
     saveMessage({ idempotencyKey, ...message }) {
       const key = `${message.locationId} ${idempotencyKey}`;
       const id = known.get(key) ?? crypto.randomUUID();
