@@ -18,13 +18,13 @@ import { startShell } from './reader-shell.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const LOCATION = 'locREADERREADERREAD1';
-/** Below the ports of outgoing connections. */
+/** Below the ephemeral ports. */
 const PORTS = { below: 32_000 };
 
-/** A reader who runs the code blocks of one page, in order, in one folder. */
+/** Runs the code blocks of one page as a reader would: in order, in one folder. */
 export interface PageSession {
   readonly crm: Crm;
-  /** Runs a block. Returns what is wrong, or undefined. */
+  /** Runs a block. Resolves with the problem, or with undefined. */
   run(block: Pick<CodeBlock, 'language' | 'code'>): Promise<string | undefined>;
 }
 
@@ -60,7 +60,7 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
   const settings: Record<string, string> = {};
   let files = 0;
 
-  /** The code with the values of this session in place of those of the page. */
+  /** Replaces the values of the page with those of this session. */
   const adapted = (code: string): string =>
     code
       .replaceAll(
@@ -85,7 +85,7 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
     return { code: await exited, output: stdout + stderr };
   }
 
-  /** Adds the settings to `.env`, as the reader does before the service is started, and checks them. */
+  /** Adds the settings to `.env`, as a reader does before starting the service, and validates them. */
   async function ini(code: string): Promise<string | undefined> {
     appendFileSync(join(folder, '.env'), code);
     for (const line of code.trim().split('\n')) {
@@ -101,7 +101,7 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
     }
   }
 
-  /** Runs a program, whose comments `// → …` are its expected output. */
+  /** Runs a program. Its `// → …` comments are the expected output. */
   async function program(code: string, extension: 'js' | 'ts'): Promise<string | undefined> {
     const file = join(folder, `block-${++files}.${extension}`);
     writeFileSync(file, code);
@@ -125,7 +125,7 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
     return code === 0 ? undefined : output;
   }
 
-  /** A message with a footer. */
+  /** Checks that a message has a readable footer. */
   async function message(code: string): Promise<string | undefined> {
     const { metadata, problem } = parseFooter(code.trimEnd());
     return metadata === null ? `no readable footer: ${problem}` : undefined;
@@ -143,7 +143,7 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
     crm,
     async run({ language, code }) {
       const runner = runners[language];
-      if (runner === undefined) throw new Error(`Code in ${language} cannot be run.`);
+      if (runner === undefined) throw new Error(`${language} code cannot be run.`);
       return runner(adapted(code));
     },
   };

@@ -21,7 +21,7 @@ const KEY = `openssl genpkey -algorithm ed25519 -out key.pem
 openssl pkey -in key.pem -pubout -out my-crm.pem
 npx footbridge keys add --label my-crm --file my-crm.pem`;
 
-/** What a reader of the page has already, because an earlier page or an earlier step made it. */
+/** Commands for what the reader of a page already has from an earlier page or step. */
 const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/agent.md': [
     SERVICE,
@@ -39,7 +39,7 @@ const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/recipes.md': [SERVICE, MAC('LOCATION'), KEY],
 };
 
-/** What must be true after the last block. */
+/** Conditions that must hold after the last block. */
 const AFTER: Readonly<Record<string, (session: PageSession) => Promise<void>>> = {
   'README.md': async ({ crm }) => {
     await until(() => crm.messages.length > 0);

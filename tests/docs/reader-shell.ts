@@ -6,13 +6,13 @@ const TERMINAL = join(import.meta.dirname, 'terminal.sh');
 const END = '--- end of the commands ---';
 
 export interface ReaderShell {
-  /** Runs commands; variables and the folder stay for the next ones. Returns what is wrong, or undefined. */
+  /** Runs commands; variables and the working directory persist. Resolves with the problem, or with undefined. */
   run(commands: string): Promise<string | undefined>;
   /** Ends the shell and the programs that it started. */
   end(): Promise<void>;
 }
 
-/** Starts bash with the functions of `terminal.sh`. It ends with the process that started it, because its input ends then. */
+/** Starts bash with the functions of `terminal.sh`. It exits with the parent process, because its input ends. */
 export function startShell(cwd: string, env: Readonly<Record<string, string>>): ReaderShell {
   const bash = spawn('bash', ['--noprofile', '--norc'], { cwd, env });
   let output = '';
@@ -31,7 +31,7 @@ export function startShell(cwd: string, env: Readonly<Record<string, string>>): 
       resolve();
     });
   });
-  // Commands that are written after the shell has failed.
+  // Writing to a shell that has already exited fails; `run` reports its exit code.
   bash.stdin.on('error', () => {});
   bash.stdin.write(`source '${TERMINAL}'\n`);
   let blocks = 0;

@@ -34,7 +34,7 @@ const get = (path: string): Promise<Response> =>
   fetch(`${bridge.operatorUrl}${path}`, { redirect: 'manual' });
 
 describe('the site', () => {
-  it('has every document of the folder docs, and no dead links', () => {
+  it('has every document of the docs folder, and no dead links', () => {
     expect(siteFaults(ROOT)).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe('the site', () => {
     }
   });
 
-  it('has no inline code, and loads nothing from elsewhere', () => {
+  it('has no inline code, and loads nothing from other origins', () => {
     for (const name of readdirSync(DIST).filter((one) => one.endsWith('.html'))) {
       const html = readFileSync(join(DIST, name), 'utf8');
       expect(
@@ -60,7 +60,7 @@ describe('the site', () => {
 });
 
 describe('the operator listener', () => {
-  it('serves the site without a sign-in, with the headers of the console', async () => {
+  it('serves the site without authentication, with the security headers of the console', async () => {
     const [page, console] = await Promise.all([get('/docs/'), get('/console')]);
     expect(page.status).toBe(200);
     expect(page.headers.get('Content-Type')).toBe('text/html; charset=utf-8');
@@ -76,7 +76,7 @@ describe('the operator listener', () => {
   });
 
   it.each(['/docs/no-such-page.html', '/docs/..%2f..%2fpackage.json', '/docs/.%2e/site-files.ts'])(
-    'has nothing but the site: %s',
+    'serves nothing outside the site: %s',
     async (path) => {
       expect((await get(path)).status).toBe(404);
     },
@@ -135,7 +135,7 @@ describe.skipIf(!(await hasChromium()))('the site in a browser', () => {
     expect(problems).toEqual([]);
   });
 
-  it('switches the theme, and keeps it on the next page', async () => {
+  it('the theme switch persists on the next page', async () => {
     const page = await open(`${bridge.operatorUrl}/docs/`, 1440, 'light');
     await page.getByRole('button', { name: /theme/ }).click();
     await page.getByRole('link', { name: 'Concepts' }).first().click();
@@ -143,7 +143,7 @@ describe.skipIf(!(await hasChromium()))('the site in a browser', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
   });
 
-  it('works when it is opened from the disk', async () => {
+  it('works when opened from disk', async () => {
     const folder = await tempDir(cleanup);
     await writeDocs(join(folder, 'site'));
     const page = await open(pathToFileURL(join(folder, 'site/index.html')).href, 1440, 'light');

@@ -1,5 +1,5 @@
-# The terminal of a reader. Commands that run until Ctrl-C continue in the background, as in another terminal, and end with the
-# shell; npm and npx start the programs of this checkout. What one command prints and another needs is remembered:
+# The terminal of a reader. Commands that run until Ctrl-C run in the background, as in another terminal, and are stopped when the
+# shell exits. npm and npx start the programs of this checkout. Values that one command prints and another needs are saved:
 # a license key, a message id, a pairing code.
 set -euo pipefail
 
@@ -7,7 +7,7 @@ run() {
   "$NODE" --disable-warning=ExperimentalWarning "$PACKAGES/$1/src/main.ts" "${@:2}"
 }
 
-# in_background NAME READY PACKAGE ARGUMENT...: returns when the output of the program contains READY, at once if that is empty.
+# in_background NAME READY PACKAGE ARGUMENT...: returns when the output of the program contains READY; at once if READY is empty.
 in_background() {
   local name=$1 ready=$2
   stop "$name"
@@ -20,7 +20,7 @@ in_background() {
   done
 }
 
-# Ctrl-C in another terminal.
+# Like Ctrl-C in another terminal.
 stop() {
   [ -e "$SESSION/$1.pid" ] || return 0
   local pid

@@ -1,4 +1,4 @@
-// Makes the documentation a static site. It needs the development dependencies: the service serves the built files.
+// Builds the documentation as a static site. Needs the development dependencies; the service only serves the built files.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -13,12 +13,12 @@ import { deadLinks, renderPages, siteAddress } from './render-pages.ts';
 
 type Files = Map<string, string | Buffer>;
 
-/** Pages have links without a target. */
+/** Some pages have links without a target. */
 export class DeadLinksError extends Error {
   override readonly name = 'DeadLinksError';
 }
 
-/** Returns the files of the site by name, with `documents` added. All are in one folder, so every address is relative. */
+/** Returns the files of the site by name, with `documents` added. All files are in one folder, so links between them are relative. */
 export async function buildSite(root: string, documents: Readonly<Record<string, string>>): Promise<Files> {
   const files: Files = new Map(Object.entries(documents));
   for (const [source, name] of Object.entries(FILES)) files.set(name, await readFile(join(root, source)));
@@ -37,7 +37,7 @@ export async function buildSite(root: string, documents: Readonly<Record<string,
   const sections = PAGES.flatMap(({ name, title, source }) =>
     (rendered.get(source)?.sections ?? []).map((section) => ({ ...section, page: name, title })),
   );
-  // A script and not JSON, so that the search also works in a site that is opened from the disk.
+  // A script instead of JSON, so that the search also works when the site is opened from disk.
   files.set('search-index.js', `globalThis.footbridgeSections=${JSON.stringify(sections)};\n`);
   files.set('llms.txt', llmsText(CONTENTS));
   files.set(
@@ -55,13 +55,13 @@ async function buildLayout(files: Files): Promise<string> {
     if (path === '/') continue;
     const name = path.replace(/^\/(?:assets\/)?/, '');
     if (name === 'index.html') layout = body.replaceAll('./assets/', '');
-    // Modules and requests with `crossorigin` do not work in a page that is opened from the disk.
+    // Modules and requests with `crossorigin` do not work in a page that is opened from disk.
     else files.set(name, type.startsWith('text/javascript') ? `(()=>{${body}})();\n` : body);
   }
   return layout.replace('type="module" ', '').replaceAll(' crossorigin', '');
 }
 
-/** The markdown of a page, with links to the other markdown files of the site. */
+/** Returns the markdown of a page, with its links pointing to the markdown files of the site. */
 const markdownOf = ({ source }: Page, sources: ReadonlyMap<string, string>): string =>
   (sources.get(source) ?? '').replaceAll(
     /\]\((?!https?:|#)([^)]*)\)/g,

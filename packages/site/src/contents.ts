@@ -1,4 +1,4 @@
-/** A page of the site, and the file in the repository that it is made from. */
+/** A page of the site, and its source file in the repository. */
 export interface Page {
   readonly source: string;
   /** The name of its files, without an extension. */
@@ -67,7 +67,7 @@ export const CONTENTS: Readonly<Record<string, readonly Page[]>> = {
 
 export const PAGES: readonly Page[] = Object.values(CONTENTS).flat();
 
-/** Files of the repository that pages link to or show, with their names in the site. */
+/** Files of the repository that pages link to or embed, with their names in the site. */
 export const FILES: Readonly<Record<string, string>> = {
   '.env.example': 'env.example.txt',
   'THIRD-PARTY-NOTICES': 'third-party-notices.txt',

@@ -1,4 +1,4 @@
-/** Returns a function that makes the anchor of each heading of a page as GitHub does: a repeated one gets a number. */
+/** Returns a function that creates the heading anchors of one page as GitHub does: a repeated heading gets a number. */
 export function headingAnchors(): (heading: string) => string {
   const seen = new Map<string, number>();
   return (heading) => {

@@ -25,7 +25,7 @@ const menu = (current: Page): string =>
 const item = ({ name, title }: Page, current: Page): string =>
   `<li><a href="${name}.html"${name === current.name ? ' aria-current="page"' : ''}>${title}</a></li>`;
 
-/** The headings of the second level, if there are several. */
+/** Lists the second-level headings, if there are several. */
 function outline(headings: readonly Heading[]): string {
   const shown = headings.filter(({ level }) => level === 2);
   if (shown.length < 2) return '';

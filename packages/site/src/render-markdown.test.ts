@@ -5,13 +5,13 @@ import { renderMarkdown } from './render-markdown.ts';
 const render = (markdown: string) => renderMarkdown(markdown, (address) => `site/${address}`);
 
 describe('a rendered page', () => {
-  it('has the addresses of the site, and leaves other addresses alone', () => {
+  it('has relative links resolved, and other links unchanged', () => {
     const { html } = render('[a](b.md#c) ![d](e.png) [f](https://example.com) [g](#h)');
     for (const address of ['site/b.md#c', 'site/e.png', 'https://example.com', '#h'])
       expect(html).toContain(`="${address}"`);
   });
 
-  it('has the anchors of GitHub, numbered where a heading is repeated', () => {
+  it('has the same anchors as on GitHub, numbered for repeated headings', () => {
     const { headings } = render('# A title\n\n## `POST /x`, again\n\n## Same\n\n## Same\n');
     expect(headings).toEqual([
       { level: 1, text: 'A title', anchor: 'a-title' },
@@ -21,12 +21,12 @@ describe('a rendered page', () => {
     ]);
   });
 
-  it('shows no comments, and code as text', () => {
+  it('has no comments, and escapes code', () => {
     const { html } = render('<!-- not run: diagram -->\n```\n<script>\n```\n');
     expect(html).toBe('<pre tabindex="0"><code>&lt;script&gt;\n</code></pre>\n');
   });
 
-  it('has an anchor for every row that begins with a name, and is searched by it', () => {
+  it('has an anchor and a search entry for every table row that starts with a name', () => {
     const { html, sections } = render(
       '# One\n\n| code | |\n|---|--:|\n| `NO_TOKEN` | wait |\n| other | x |\n',
     );
@@ -35,7 +35,7 @@ describe('a rendered page', () => {
     expect(sections.slice(1)).toEqual([{ heading: 'NO_TOKEN', anchor: 'no_token', text: 'wait' }]);
   });
 
-  it('is searched by section, with the text of tables and code', () => {
+  it('has a search entry for each section, with the text of tables and code', () => {
     const { sections } = render(
       '# One\n\nA *word*\nand `code`.\n\n| a |\n|---|\n| cell |\n\n## Two\n\n```\nrun\n```\n',
     );

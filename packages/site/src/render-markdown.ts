@@ -27,14 +27,14 @@ const COMMENT = /^<!--[\s\S]*?-->\n?/gm;
 const NAME = /^[A-Za-z][\w.-]{3,}$/;
 const ADDRESS = /\b(href|src|srcset)="(?!https?:|#)([^"]*)"/g;
 
-/** Comments are for the reader of the source. */
+/** Removes comments, which are meant for readers of the source. */
 export const withoutComments = (markdown: string): string => markdown.replaceAll(COMMENT, '');
 
 /** Renders a page. `resolve` maps the relative address of a link or an image to its address in the site. */
 export function renderMarkdown(markdown: string, resolve: (address: string) => string): Rendered {
   const parser = new MarkdownIt({ html: true });
   const { rules } = parser.renderer;
-  // A wide table scrolls, and what scrolls must be reachable with the keyboard.
+  // A wide table scrolls, so it must be reachable with the keyboard.
   rules['table_open'] = () => '<div class="table" tabindex="0"><table>\n';
   rules['table_close'] = () => '</table></div>\n';
   rules['fence'] = (tokens, index) =>
@@ -51,7 +51,7 @@ export function renderMarkdown(markdown: string, resolve: (address: string) => s
   return { html, headings, sections: [...sectionsOf(tokens, headings), ...entries] };
 }
 
-/** Gives every heading its anchor as id. */
+/** Sets the id of every heading to its anchor. */
 function anchorHeadings(tokens: readonly Token[], anchorOf: (heading: string) => string): Heading[] {
   return tokens.flatMap((token, index) => {
     const inline = tokens[index + 1];
@@ -63,7 +63,7 @@ function anchorHeadings(tokens: readonly Token[], anchorOf: (heading: string) =>
   });
 }
 
-/** Gives every row of a table that begins with a name in code an anchor, so that a setting or an error code is found by itself. */
+/** Adds an anchor to every table row that starts with a name in code, so that the search finds a single setting or error code. */
 function anchorEntries(tokens: readonly Token[], anchorOf: (heading: string) => string): Section[] {
   return tokens.flatMap((token, index) => {
     const [name, ...others] = tokens[index + 2]?.children ?? [];
@@ -77,7 +77,7 @@ function anchorEntries(tokens: readonly Token[], anchorOf: (heading: string) => 
   });
 }
 
-/** The content security policy of the site allows no inline styles. */
+/** Replaces inline styles with classes: the content security policy of the site does not allow inline styles. */
 function alignByClass(tokens: readonly Token[]): void {
   for (const token of tokens)
     token.attrs = (token.attrs ?? []).map(([name, value]) =>

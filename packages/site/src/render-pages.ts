@@ -13,19 +13,19 @@ export const renderPages = (sources: ReadonlyMap<string, string>): ReadonlyMap<s
     ]),
   );
 
-/** The address in the site of what a page of the repository links to. Addresses of no page stay as they are, for `deadLinks`. */
+/** Maps a link in a repository page to its address in the site. Returns unknown addresses unchanged, so that `deadLinks` reports them. */
 export function siteAddress(source: string, address: string): string {
   const [path = '', anchor] = address.split('#');
   const target = posix.join(posix.dirname(source), path);
   const hash = anchor === undefined ? '' : `#${anchor}`;
   const page = PAGES.find((one) => one.source === target);
   if (page !== undefined) return `${page.name}.html${hash}`;
-  // The README of the repository is about the same as the first page.
+  // The README has about the same content as the first page.
   if (target === 'README.md') return 'index.html';
   return FILES[target] ?? address;
 }
 
-/** Links of pages whose target is neither a page nor a file of the site, or has no such heading. */
+/** Returns the links whose target is neither a page nor a file of the site, or whose anchor does not exist. */
 export function deadLinks(pages: ReadonlyMap<string, Rendered>): string[] {
   const files = new Set(Object.values(FILES));
   const ids = new Map(

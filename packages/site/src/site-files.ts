@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 };
 
-/** Returns the files of the site by name, or undefined when it was not built. Each is read from the disk when it is requested. */
+/** Returns the files of the site by name, or undefined if the site was not built. A file is read from disk when it is requested. */
 export function findSite(): ReadonlyMap<string, SiteFile> | undefined {
   try {
     const files = readdirSync(DIST).map((name): [string, SiteFile] => {

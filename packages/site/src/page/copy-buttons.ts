@@ -1,4 +1,4 @@
-/** Adds a button to each block of code that copies it, where the browser allows that. */
+/** Adds a copy button to each code block. The clipboard requires a secure context. */
 export function addCopyButtons(blocks: Iterable<HTMLElement>): void {
   if (!isSecureContext) return;
   for (const block of blocks) {

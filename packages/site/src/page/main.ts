@@ -5,7 +5,7 @@ import { theme, toggleTheme } from '@footbridge/ui/theme';
 import { addCopyButtons } from './copy-buttons.ts';
 import { startSearch } from './search-box.ts';
 
-/** Narrower than this, the menu is closed until it is opened. */
+/** On narrower screens the menu starts closed. */
 const WIDE = matchMedia('(min-width: 60rem)');
 
 function start(): void {
@@ -30,5 +30,5 @@ function find(selector: string): HTMLElement {
   return element;
 }
 
-// The script is loaded in the head, so that the theme is known before anything is drawn.
+// The script is loaded in the head, so that the theme is applied before the first paint.
 document.addEventListener('DOMContentLoaded', start);

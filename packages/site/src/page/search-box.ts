@@ -19,7 +19,7 @@ const EXCERPT = 140;
 
 type Find = (words: string) => readonly Section[];
 
-/** Starts the search. The index is loaded when the field gets the focus. */
+/** Starts the search. The index is loaded when the input gets focus. */
 export function startSearch(box: HTMLElement): void {
   const input = box.querySelector('input');
   const results = box.querySelector<HTMLElement>('.results');
@@ -36,7 +36,7 @@ export function startSearch(box: HTMLElement): void {
     if (words === '') return void close();
     const find = await load();
     const found = find(words);
-    // The text may have changed while the index was loaded.
+    // The text may have changed while the index was loading.
     if (words === input?.value.trim()) show(found, words);
   }
 
@@ -72,7 +72,7 @@ export function startSearch(box: HTMLElement): void {
 function searchIn(sections: readonly Section[]): Find {
   const index = new MiniSearch<Section & { readonly id: number }>({
     fields: ['heading', 'title', 'text'],
-    // Names such as CRM_PIT_TOKENS are found as a whole and by their parts.
+    // Names such as CRM_PIT_TOKENS can be found as a whole and by their parts.
     tokenize: (text) =>
       text
         .split(/[^\p{L}\p{N}_]+/u)
