@@ -5,7 +5,7 @@ const HEAD = `# HTTP API
 
 <!-- Made from packages/service/src/openapi by \`npm run check -- --write\`. -->
 
-The public calls of the service, and the calls that it makes to the CRM, from the OpenAPI document that the service serves: \`GET /openapi.json\` on the operator listener. Unknown fields are ignored in both directions, and new ones may be added. [wire.md](wire.md) has the frames of the Mac channel, which \`GET /asyncapi.json\` describes for programs, and [the calls of the operator](wire.md#operator-calls). [errors.md](errors.md) has every code.
+The public calls of the service, and the calls that it makes to the CRM, from the OpenAPI document that the service serves: \`GET /openapi.json\` on the operator listener. Unknown fields are ignored in both directions, and new ones may be added. [wire.md](wire.md) has the frames of the Mac channel, also available as AsyncAPI from \`GET /asyncapi.json\`, and [the calls of the operator](wire.md#operator-calls). [errors.md](errors.md) has every code.
 `;
 
 interface Operation {
@@ -35,7 +35,7 @@ export function apiPage(): string {
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The tables of a call are not repeated for a call that has the same. */
+/** Refers to an earlier call that has the same tables instead of repeating them. */
 function section(call: string, operation: Operation, schemas: Schemas, seen: Map<string, string>): string {
   const text = `${operation.summary}. ${operation.description ?? ''}`.trim();
   const tables = tablesOf(operation, schemas);
@@ -43,7 +43,7 @@ function section(call: string, operation: Operation, schemas: Schemas, seen: Map
   seen.set(tables, like ?? call);
   return like === undefined
     ? `### ${call}\n\n${text}\n\n${tables}`
-    : `### ${call}\n\n${text} Fields and responses are those of ${like}.\n`;
+    : `### ${call}\n\n${text} Fields and responses are the same as for ${like}.\n`;
 }
 
 function tablesOf(operation: Operation, schemas: Schemas): string {

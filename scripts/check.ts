@@ -1,4 +1,4 @@
-// All checks that need no running service: types, lint, format, dead code, architecture, generated documents, their code blocks and links, words, licenses.
+// All checks that do not need a running service: types, lint, format, dead code, architecture, generated documents, their code blocks and links, words, licenses.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -16,7 +16,7 @@ interface Verdict {
   readonly passed: boolean;
   /** Shown when the check failed. */
   readonly output: string;
-  /** Shown in any case. */
+  /** Printed whether the check passes or fails. */
   readonly summary?: string;
 }
 
@@ -34,7 +34,7 @@ function listed(faults: readonly string[]): Verdict {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
-/** Folders with code for browsers, which has types of its own. */
+/** Folders with browser code, which is type-checked separately. */
 const BROWSER_CODE = ['demo', 'console', 'site'].map((name) => `packages/${name}/src/page`);
 
 async function types(): Promise<Verdict> {

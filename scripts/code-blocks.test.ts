@@ -10,7 +10,7 @@ import { codeBlockReport, codeBlocksIn } from './code-blocks.ts';
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
 
-/** A repository whose README has this text and whose other pages are empty. */
+/** Creates a repository whose README has this text and whose other pages are empty. */
 function repository(readme: string, files: Readonly<Record<string, string>> = {}): string {
   const root = mkdtempSync(join(tmpdir(), 'footbridge-'));
   folders.push(root);
@@ -31,7 +31,7 @@ const report = (readme: string, files?: Readonly<Record<string, string>>) =>
   codeBlockReport(repository(readme, files));
 
 describe('the code blocks of a page', () => {
-  it('have a language, a line, their code and their mark', () => {
+  it('codeBlocksIn returns language, line, code and mark of each block', () => {
     const page = `# Title\n\n${block('bash')}\n${block('', '<!-- not run: diagram -->\n')}`;
     expect(codeBlocksIn('README.md', page)).toEqual([
       { page: 'README.md', line: 3, language: 'bash', code: 'ls\n' },
@@ -47,7 +47,7 @@ describe('the code blocks of a page', () => {
 });
 
 describe('the report about code blocks', () => {
-  it('counts the blocks that are run and those that are marked, by reason', () => {
+  it('counts the executed blocks, and the marked ones by reason', () => {
     const marked =
       block('', '<!-- not run: diagram -->\n') + block('bash', '<!-- not run: needs a Mac -->\n');
     const runElsewhere = block('ts', '<!-- run by tests/one.ts -->\n');
@@ -73,7 +73,7 @@ describe('the report about code blocks', () => {
       'README.md:1: no code block',
     ],
     ['an indented block', '- item\n\n  ```bash\n  ls\n  ```\n', 'README.md:3: no code block'],
-  ])('names %s', (_what, readme, fault) => {
+  ])('reports %s', (_what, readme, fault) => {
     expect(report(readme).faults[0]).toContain(fault);
   });
 });

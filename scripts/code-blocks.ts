@@ -14,7 +14,7 @@ export interface CodeBlock {
   readonly mark?: Mark;
 }
 
-/** `<!-- run by FILE -->`: another test reads the page and runs the block. `<!-- not run: REASON -->`: nothing does. */
+/** `<!-- run by FILE -->`: another test reads the page and runs the block. `<!-- not run: REASON -->`: no test runs it. */
 export type Mark =
   | { readonly kind: 'run by'; readonly file: string }
   | { readonly kind: 'not run'; readonly reason: string };
@@ -22,7 +22,7 @@ export type Mark =
 /** The languages that `tests/docs` runs. */
 export const RUNNABLE: ReadonlySet<string> = new Set(['bash', 'ini', 'js', 'text', 'ts']);
 
-/** Why a block may not be run. */
+/** The accepted reasons for not running a block. */
 const REASONS: ReadonlySet<string> = new Set([
   'diagram',
   'sample output',
@@ -37,7 +37,7 @@ const REASONS: ReadonlySet<string> = new Set([
 const BLOCK = /(?:^<!-- (.*?) -->\n)?^```(\S*)\n([\s\S]*?)^```$/gm;
 const PAGES_WITH_CODE: readonly string[] = ['README.md', ...PAGES.map(({ source }) => source)];
 
-/** Returns the code blocks of a page in order. Indented ones are reported by `codeBlockReport`. */
+/** Returns the code blocks of a page in order, without indented ones, which `codeBlockReport` reports. */
 export function codeBlocksIn(page: string, markdown: string): CodeBlock[] {
   return [...markdown.matchAll(BLOCK)].map(
     ({ 0: all, 1: comment = '', 2: language = '', 3: code = '', index }) => {
@@ -56,11 +56,11 @@ function markIn(comment: string): Mark | undefined {
   return reason === undefined ? undefined : { kind: 'not run', reason };
 }
 
-/** The code blocks of README and of every page of the site. */
+/** Returns the code blocks of the README and of every page of the site. */
 export const codeBlocks = (root: string): CodeBlock[] =>
   PAGES_WITH_CODE.flatMap((page) => codeBlocksIn(page, readFileSync(join(root, page), 'utf8')));
 
-/** One line with the number of blocks, and what is wrong with those that are neither run nor marked. */
+/** Returns a one-line summary, and a line for each invalid block or mark. */
 export function codeBlockReport(root: string): {
   readonly summary: string;
   readonly faults: readonly string[];
@@ -87,7 +87,7 @@ function faultOf(root: string, { page, language, mark }: CodeBlock): string | un
   if (mark === undefined)
     return RUNNABLE.has(language)
       ? undefined
-      : `the block is not run; make it ${[...RUNNABLE].join(', ')}, or write <!-- not run: REASON --> in the line before it`;
+      : `the block is not run; use one of ${[...RUNNABLE].join(', ')}, or put <!-- not run: REASON --> on the line before it`;
   if (mark.kind === 'not run')
     return REASONS.has(mark.reason)
       ? undefined
@@ -106,7 +106,9 @@ function strayMarks(page: string, markdown: string): string[] {
     .split('\n')
     .flatMap((line, index) =>
       /^\s*(?:<!-- (?:run by|not run)|```|~~~)/.test(line)
-        ? [`${page}:${index + 1}: no code block of the first column follows directly: ${line.trim()}`]
+        ? [
+            `${page}:${index + 1}: no code block found here; a block must not be indented, and its mark must be on the line before it: ${line.trim()}`,
+          ]
         : [],
     );
 }

@@ -1,4 +1,4 @@
-// `npm run docs`: builds the documentation as a static site. The service serves it under /docs; it also works when it is opened from the disk.
+// `npm run docs`: builds the documentation as a static site. The service serves it under /docs; it also works when opened from disk.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 

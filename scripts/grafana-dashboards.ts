@@ -1,4 +1,4 @@
-// The dashboards in deploy/grafana, as a short table. `npm run check -- --write` writes their JSON.
+// The dashboards in deploy/grafana as a compact table. `npm run check -- --write` generates their JSON.
 
 export interface Query {
   readonly expr: string;
@@ -12,7 +12,7 @@ export interface Panel {
   /** A unit of Grafana: `s`, `bytes`, `reqps`, `percentunit`, `short`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** Whether it has no data as long as nothing goes wrong. */
+  /** The panel has no data unless something fails. */
   readonly emptyWithoutFaults?: true;
 }
 
@@ -65,7 +65,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Open issues',
-        about: 'What the service knows to be wrong: run footbridge issues.',
+        about: 'Problems that the service has detected. Run footbridge issues.',
         type: 'stat',
         unit: 'short',
         queries: [
@@ -87,7 +87,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Rejected webhooks by code',
-        about: 'footbridge explain CODE names cause and remedy.',
+        about: 'Run footbridge explain CODE for the cause and the remedy.',
         unit: 'reqps',
         queries: [rateBy('code', 'footbridge_webhook_requests_total', 'code!=""')],
         emptyWithoutFaults: true,
@@ -105,14 +105,14 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
         queries: [rateBy('result', 'footbridge_inbound_total')],
       },
       {
-        title: 'Duration of webhooks',
+        title: 'Webhook duration',
         about: 'From the complete request body to the response.',
         unit: 's',
         queries: quantiles('footbridge_webhook_duration_seconds'),
       },
       {
         title: 'Time to the final status',
-        about: 'From the webhook until the CRM has the final status, with the queue of the Mac.',
+        about: 'From the webhook until the CRM has the final status, including the queue on the Mac.',
         unit: 's',
         queries: quantiles('footbridge_status_terminal_seconds'),
       },
@@ -152,7 +152,8 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Displacements, contention and lost leases',
-        about: 'Two Macs with one location; lost leases: Redis or a paused node.',
+        about:
+          'Displacements and contention: two Macs for one location. Lost leases: Redis problems or a paused node.',
         unit: 'reqps',
         queries: [
           { expr: `sum(${rate('footbridge_displacements_total')})`, legend: 'displaced' },
@@ -173,13 +174,13 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Largest unsent buffer',
-        about: 'Bytes that wait for one Mac.',
+        about: 'Bytes waiting to be sent to one Mac.',
         unit: 'bytes',
         queries: [perNode(of('footbridge_mac_buffer_bytes_max'))],
       },
       {
         title: 'Ignored frames',
-        about: 'Frames from Macs that the service does not know.',
+        about: 'Frames from Macs that the service ignores, by reason.',
         unit: 'reqps',
         queries: [rateBy('reason', 'footbridge_mac_frames_ignored_total')],
       },
@@ -190,8 +191,8 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
         queries: quantiles('footbridge_route_hop_seconds'),
       },
       {
-        title: 'Alerts to people',
-        about: 'Attempts to send an alert of the service.',
+        title: 'Alert notifications',
+        about: 'Attempts to send an alert, by result.',
         unit: 'reqps',
         queries: [rateBy('result', 'footbridge_alerts_total')],
       },
@@ -209,20 +210,20 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Failed calls',
-        about: '401: tokens. 429: rate limit of the CRM. Others: the CRM or the way to it.',
+        about: '401: token problems. 429: rate limit of the CRM. Others: the CRM or the network path to it.',
         unit: 'reqps',
         queries: [rateBy('status', 'footbridge_crm_request_seconds_count', 'status!~"2.."')],
         emptyWithoutFaults: true,
       },
       {
-        title: 'Duration of calls',
+        title: 'Call duration',
         about: 'By operation.',
         unit: 's',
         queries: quantiles('footbridge_crm_request_seconds', 'operation'),
       },
       {
         title: 'Statuses that the CRM did not accept',
-        about: 'footbridge show has the response of the CRM.',
+        about: 'footbridge show prints the response of the CRM.',
         unit: 'reqps',
         queries: [rateBy('result', 'footbridge_status_put_total', 'result!="ok"')],
       },
@@ -240,7 +241,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Lost responses',
-        about: 'Conversations read after a lost response, by what they said about the message.',
+        about: 'Conversations read after a lost response, by whether they contain the message.',
         unit: 'reqps',
         queries: [
           rateBy('result', 'footbridge_inbound_lookups_total'),
@@ -249,7 +250,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Token refreshes',
-        about: 'dead: the location has to install the app again.',
+        about: 'dead: the app must be installed again for the location.',
         unit: 'reqps',
         queries: [rateBy('result', 'footbridge_oauth_refresh_total')],
       },
@@ -260,8 +261,8 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
         queries: [rateBy('reason', 'footbridge_signature_failures_total')],
       },
       {
-        title: 'Recognised repeats',
-        about: 'Many repeated webhooks or messages: the CRM retries.',
+        title: 'Deduplicated repeats',
+        about: 'Many repeated webhooks or messages mean that the CRM retries.',
         unit: 'reqps',
         queries: [rateBy('kind', 'footbridge_dedupe_hits_total')],
       },
@@ -273,7 +274,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
     panels: [
       {
         title: 'Version',
-        about: 'Several versions at once are normal only during a rolling upgrade.',
+        about: 'More than one version is normal only during a rolling upgrade.',
         type: 'stat',
         unit: 'short',
         queries: [{ expr: `count by (version) (${of('footbridge_build_info')})`, legend: '{{version}}' }],
@@ -292,8 +293,8 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
         queries: [perNode(rate('process_cpu_seconds_total'))],
       },
       {
-        title: 'Delay of the event loop (p99)',
-        about: 'Above 100 ms the node is overloaded.',
+        title: 'Event loop delay (p99)',
+        about: 'Above 100 ms, the node is overloaded.',
         unit: 's',
         queries: [perNode(of('nodejs_eventloop_lag_p99_seconds'))],
       },
@@ -327,7 +328,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       },
       {
         title: 'Removed paths',
-        about: 'Callers that have to change to POST /crm/webhook.',
+        about: 'Requests to removed paths. Their callers must switch to POST /crm/webhook.',
         unit: 'reqps',
         queries: [rateBy('path', 'footbridge_deprecated_requests_total')],
       },
@@ -339,7 +340,7 @@ const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 const WIDTH = 12;
 const HEIGHT = 8;
 
-/** The text of `deploy/grafana/NAME.json`, for each dashboard. */
+/** Returns a function for each `deploy/grafana/NAME.json` that returns its text. */
 export const dashboardFiles = (): Record<string, () => string> =>
   Object.fromEntries(
     Object.entries(DASHBOARDS).map(([name, dashboard]) => [

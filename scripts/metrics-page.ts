@@ -7,7 +7,7 @@ const HEAD = `# Metrics
 
 \`GET /metrics\` on the operator listener returns them in the text format of Prometheus, without a token. How to collect them: [observe.md](observe.md). What to do when an alert fires: [runbooks.md](runbooks.md).
 
-No label carries a location, phone number, token or id, so the number of series does not grow with tenants, Macs or messages. Counters and histograms count what happened on one node: add up the nodes. Gauges *of all nodes* are the same on each: take the maximum. A counter whose label values are all listed here starts at 0.
+No label carries a location, phone number, token or id, so the number of series does not grow with tenants, Macs or messages. Counters and histograms count events on one node: sum them over all nodes. Gauges *of all nodes* are the same on every node: take the maximum. A counter whose label values are all listed here starts at 0.
 `;
 
 /** The text of `docs/metrics.md`. */
@@ -15,7 +15,7 @@ export const metricsPage = (): string =>
   [
     HEAD,
     `## The service\n\n${table(METRICS)}`,
-    `## The process\n\nThe library adds more metrics of Node with the prefixes \`process_\` and \`nodejs_\`; dashboards and alerts use these:\n\n${table(PROCESS_METRICS)}`,
+    `## The process\n\nThe Prometheus client library adds more Node metrics with the prefixes \`process_\` and \`nodejs_\`; dashboards and alerts use these:\n\n${table(PROCESS_METRICS)}`,
   ].join('\n');
 
 function table(metrics: Readonly<Record<string, MetricEntry>>): string {

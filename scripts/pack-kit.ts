@@ -1,5 +1,5 @@
-// Writes the kit as plain JavaScript with types into a folder of its own: copy it, `npm install` it or its archive, or
-// serve it to a browser as it is. `npm run pack -- kit [folder]`, by default dist/kit.
+// Writes the kit as plain JavaScript with types into a folder: copy it, `npm install` it or its archive, or
+// serve it to browsers without a build step. `npm run pack -- kit [folder]`, by default dist/kit.
 import { spawnSync } from 'node:child_process';
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -14,10 +14,10 @@ const require = createRequire(import.meta.url);
 /** TypeScript's compiler, to be run by Node. */
 export const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
 const IMPORT = /(\b(?:from|import|require)\s*\(?\s*['"])([^'"]+)(['"])/g;
-/** What is in the archive besides the code. */
+/** Folders that are copied into the archive. */
 const COPIED = ['php', 'python', 'templates', 'vectors'];
 
-/** The two kinds of modules, each in a folder of its own whose package.json gives its files and types that kind. */
+/** The two module formats. Each has its own folder, whose package.json sets the format of its files and types. */
 const FORMATS = [
   { folder: 'esm', type: 'module', options: ['--module', 'nodenext'] },
   { folder: 'cjs', type: 'commonjs', options: ['--module', 'commonjs', '--moduleResolution', 'bundler'] },
@@ -98,7 +98,7 @@ function relinked(code: string, source: string): string {
   });
 }
 
-/** The map contains the source; its path is where the source would be in a folder `src` of the package. */
+/** The map contains the source. Its path points to where the source would be in a `src` folder of the package. */
 function mapOf(map: string, source: string): string {
   const path = join('../src', placeOf(source, '.ts')).replaceAll('\\', '/');
   const depth = placeOf(source, '.ts').split(/[\\/]/).length - 1;
@@ -129,7 +129,7 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(file, text);
 }
 
-/** Writes the archive of a packed kit into its folder. Returns its path. */
+/** Writes the archive of a packed kit into the folder of the kit. Returns the path of the archive. */
 export function archiveKit(folder: string): string {
   const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--pack-destination', '.'], {
     cwd: folder,

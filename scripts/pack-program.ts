@@ -1,4 +1,4 @@
-// Writes a program of ours, or the kit, as plain JavaScript into a folder that npm can install without this repository:
+// Writes one of the programs, or the kit, as plain JavaScript into a folder that npm can install without this repository:
 // `npm run pack -- agent|footbridge|kit [folder]`, by default dist/NAME.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -300,7 +300,7 @@ async function manifest(
 async function main(name: string | undefined, target: string | undefined): Promise<number> {
   const names = [...Object.keys(PROGRAMS), 'kit'];
   if (name === undefined || !names.includes(name)) {
-    console.error(`Name what to pack (${names.join(', ')}): npm run pack -- agent [folder]`);
+    console.error(`Specify what to pack (${names.join(', ')}), for example: npm run pack -- agent [folder]`);
     return 2;
   }
   // npm runs scripts in the root of the repository; a relative path is relative to the caller's folder.

@@ -122,7 +122,7 @@ describe('npm run release', () => {
     expect(lines.join('\n')).toContain(`git tag --sign v${VERSION}`);
   });
 
-  it('without --dry-run does nothing and says who publishes', () => {
+  it('without --dry-run, builds nothing and names the workflow that publishes', () => {
     const script = join(import.meta.dirname, 'release.ts');
     const ended = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
       encoding: 'utf8',

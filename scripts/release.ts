@@ -1,6 +1,6 @@
-// Builds what a release publishes: `npm run release -- --dry-run [folder]`, by default dist/release. Archives of the three packages,
-// checked against scripts/release/contents.json, SHA256SUMS, a bill of materials each, notices, and the entry of the changelog.
-// It changes nothing in the repository and publishes nothing: the tag that it prints starts .github/workflows/publish.yml.
+// Builds the files of a release: `npm run release -- --dry-run [folder]`, by default dist/release. These are the archives of the
+// three packages, checked against scripts/release/contents.json, a bill of materials for each, SHA256SUMS, notices and the changelog
+// entry. Changes nothing in the repository and publishes nothing: pushing the tag that it prints starts .github/workflows/publish.yml.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,19 +18,19 @@ import { sbomFaults } from './release/sbom.ts';
 const ROOT = join(import.meta.dirname, '..');
 const run = promisify(execFile);
 
-/** Each package, with what writes its folder. */
+/** Each package, with the function that writes its folder. */
 const PACKAGES: Readonly<Record<string, (folder: string) => Promise<void>>> = {
   kit: packKit,
   footbridge: (folder) => packProgram('footbridge', folder),
   'footbridge-agent': (folder) => packProgram('agent', folder),
 };
 
-/** A release that cannot be made. One line per reason. */
+/** The release cannot be built. The message has one line per reason. */
 class ReleaseError extends Error {
   override readonly name = 'ReleaseError';
 }
 
-/** Resolves with the lines to print. */
+/** Builds the release in `folder`. Resolves with the lines to print. */
 export async function prepareRelease(folder: string, today: string): Promise<string[]> {
   await prepareOutputFolder(folder);
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
@@ -62,8 +62,8 @@ export async function prepareRelease(folder: string, today: string): Promise<str
   return [
     ...sums,
     '',
-    `The heading in CHANGELOG.md: ${entry.heading}`,
-    `The tag, after that commit: git tag --sign v${version} --message "Footbridge ${version}" && git push origin v${version}`,
+    `Heading for CHANGELOG.md: ${entry.heading}`,
+    `After that commit, push the tag: git tag --sign v${version} --message "Footbridge ${version}" && git push origin v${version}`,
   ];
 }
 
@@ -72,7 +72,7 @@ interface Packed {
   readonly files: readonly { readonly path: string; readonly size: number }[];
 }
 
-/** Makes the archive with npm, and compares its contents with the list. Resolves with its name. */
+/** Creates the archive with npm and checks its contents against the list. Resolves with the file name. */
 async function pack(
   name: string,
   source: string,

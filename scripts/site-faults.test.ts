@@ -10,7 +10,7 @@ import { siteFaults } from './site-faults.ts';
 const root = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Writes all pages, those that are not named with a heading only. */
+/** Writes all pages. Pages that are not given have only a heading. */
 function write(pages: Readonly<Record<string, string>>): void {
   const all = { ...Object.fromEntries(PAGES.map(({ source }) => [source, '# Title\n'])), ...pages };
   for (const [path, text] of Object.entries(all)) {
@@ -19,8 +19,8 @@ function write(pages: Readonly<Record<string, string>>): void {
   }
 }
 
-describe('the faults of the site', () => {
-  it('are pages that are not listed, and links to absent pages, files and headings', () => {
+describe('siteFaults', () => {
+  it('reports unlisted pages, and links to missing pages, files and headings', () => {
     const links = [
       'cli.md',
       'cli.md#title',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PAGES } from '@footbridge/site/contents';
 import { deadLinks, renderPages } from '@footbridge/site/render-pages';
 
-/** What keeps the site from being complete: documents that are not in its menu, and links without a target. */
+/** Returns a line for each document that is not in the menu of the site, and for each link without a target. */
 export function siteFaults(root: string): string[] {
   const known = new Set(PAGES.map(({ source }) => source));
   const unlisted = globSync('docs/*.md', { cwd: root })

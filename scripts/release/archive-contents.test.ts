@@ -23,7 +23,7 @@ const faults = (paths: readonly string[], size = 10) =>
     RULES,
   );
 
-it('accepts what the list has', () => {
+it('accepts files that match the rules', () => {
   expect(faults(GOOD)).toEqual([]);
 });
 
@@ -38,11 +38,11 @@ it.each([
   expect(faults(paths)).toEqual([fault]);
 });
 
-it('reports TypeScript sources, settings and databases twice: they are neither allowed nor on the list', () => {
+it('reports TypeScript sources, settings and databases twice: as forbidden and as not on the list', () => {
   for (const path of ['src/main.ts', '.env', 'data/footbridge.sqlite'])
     expect(faults([...GOOD, path])).toEqual([`${path} must not be published`, `${path} is not on the list`]);
 });
 
 it('reports an archive that is too large', () => {
-  expect(faults(GOOD, 200_000)).toEqual(['it has 1.4 MB, more than 1']);
+  expect(faults(GOOD, 200_000)).toEqual(['it is 1.4 MB, more than 1 MB']);
 });

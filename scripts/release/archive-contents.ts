@@ -1,10 +1,10 @@
-/** What the archive of a package may contain. A new dependency or a new kind of file is a decision: add it in the same change. */
+/** What the archive of a package may contain. The change that adds a dependency or a file type must add it here. */
 export interface ArchiveRules {
-  /** Files without which it is of no use. */
+  /** Files that must be present. */
   readonly required: readonly string[];
-  /** Every file outside of node_modules matches one of these. */
+  /** Every file outside node_modules must match one of these patterns. */
   readonly allowed: readonly string[];
-  /** The packages in its node_modules, all of them. */
+  /** All packages in its node_modules. */
   readonly bundled: readonly string[];
   readonly maxMegabytes: number;
 }
@@ -36,12 +36,12 @@ export function contentFaults(
       .map((name) => `the dependency ${name} is not on the list`),
     ...rules.bundled.filter((name) => !bundled.has(name)).map((name) => `the dependency ${name} is missing`),
     ...(megabytes > rules.maxMegabytes
-      ? [`it has ${megabytes.toFixed(1)} MB, more than ${rules.maxMegabytes}`]
+      ? [`it is ${megabytes.toFixed(1)} MB, more than ${rules.maxMegabytes} MB`]
       : []),
   ];
 }
 
-/** `*` is a part of a name, `**` any path. */
+/** `*` matches part of a name, `**` any path. */
 const patternOf = (glob: string): RegExp =>
   new RegExp(
     `^${glob

@@ -5,7 +5,7 @@ export interface ChangelogEntry {
   readonly text: string;
 }
 
-/** Returns the entry of a version, dated. Throws when the changelog has none, or when it is empty. */
+/** Returns the entry of a version, with the release date in its heading. Throws if the entry is missing or empty. */
 export function changelogEntry(changelog: string, version: string, date: string): ChangelogEntry {
   const sections = changelog.split(/^(?=## )/m);
   const section = sections.find(

@@ -55,7 +55,7 @@ interface Sbom {
 
 const validate = addFormats.default(new Ajv({ allErrors: true })).compile<Sbom>(SHAPE);
 
-/** Returns one line for each fault of a CycloneDX document: its shape, and references to components that it does not have. */
+/** Returns one line for each fault of a CycloneDX document: schema violations, and references to missing components. */
 export function sbomFaults(document: unknown): string[] {
   if (!validate(document))
     return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
