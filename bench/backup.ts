@@ -1,5 +1,5 @@
-// Backs up and restores a long journal under load: node scripts/run.mjs bench/backup.ts [--rows 1000000] [--engine sqlite|postgres]
-// During the backup the service gets signed webhooks and inserts into its journal; stalls of its event loop are measured by probes.
+// Measures the backup and restore of a large journal: node scripts/run.mjs bench/backup.ts [--rows 1000000] [--engine sqlite|postgres]
+// During the backup, the service receives signed webhooks and writes to its journal. Probes measure the stalls of its event loop.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,25 +18,25 @@ import type { Service } from '@footbridge/testkit/service';
 const CLI = join(import.meta.dirname, '../packages/cli/src/main.ts');
 const PROBE_EVERY_MS = 20;
 const WEBHOOKS_PER_SEC = 50;
-const INSERTED_AT_ONCE = 1000;
+const ROWS_PER_INSERT = 1000;
 
 const report = (name: string, value: string) => process.stdout.write(`${name.padEnd(34)} ${value}\n`);
 
 function spread(values: readonly number[]): string {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms (${sorted.length})`;
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${sorted.length})`;
 }
 
-/** Adds rows as the journal has them: two thirds delivered, all with hashes and steps. */
+/** Inserts rows like those of a real journal: two thirds delivered, all with hashes and steps. */
 async function fill(choice: Parameters<typeof openDatabase>[0], rows: number): Promise<void> {
   const database = await openDatabase(choice, () => {});
   const { db } = database;
-  for (let start = 0; start < rows; start += INSERTED_AT_ONCE)
+  for (let start = 0; start < rows; start += ROWS_PER_INSERT)
     await db
       .insertInto('messages')
       .values(
-        Array.from({ length: Math.min(INSERTED_AT_ONCE, rows - start) }, (_, index) => ({
+        Array.from({ length: Math.min(ROWS_PER_INSERT, rows - start) }, (_, index) => ({
           id: `req_${randomBytes(12).toString('hex')}`,
           direction: index % 3 === 0 ? ('inbound' as const) : ('outbound' as const),
           location_id: `loc${index % 50}`,
@@ -58,7 +58,7 @@ async function fill(choice: Parameters<typeof openDatabase>[0], rows: number): P
   await database.close();
 }
 
-/** Sends probes and webhooks until `ended`. */
+/** Sends probes and webhooks until `ended` returns true. */
 async function load(service: Service, key: ReturnType<typeof ed25519Key>, ended: () => boolean) {
   const probes: number[] = [];
   const webhooks: number[] = [];
@@ -95,7 +95,7 @@ async function run(rows: number, engine: string): Promise<void> {
       url = await server.createDatabase();
     }
     const env = { DATA_DIR: dataDir, DATABASE_URL: url, BACKUP_KEY: randomBytes(16).toString('hex') };
-    // In the background: `ended` becomes true.
+    // Runs the CLI in the background. `ended` becomes true when it exits.
     const cli = (...args: string[]) => {
       const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...args], {
         env: { ...process.env, ...env },
@@ -123,8 +123,8 @@ async function run(rows: number, engine: string): Promise<void> {
       `backup of ${rows} messages`,
       `${backup.seconds.toFixed(1)} s, ${Math.round(statSync(file).size / 1e6)} MB`,
     );
-    report('GET /livez meanwhile', spread(probes));
-    report('webhooks meanwhile', spread(webhooks));
+    report('GET /livez during the backup', spread(probes));
+    report('webhooks during the backup', spread(webhooks));
     await service.halt();
     const restore = cli('restore', file, '--yes');
     while (!restore.ended) await sleep(50);

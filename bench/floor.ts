@@ -1,6 +1,6 @@
 // The floor: the least code that does the work. One key, no limits, no logs, no retries, no persistence.
-// With FAST_PARTS it uses the fastest available libraries: libsodium, and undici's dispatcher. With DURABLE, the file of a database, it
-// claims and marks every inbound message on disk, in one commit each, so that a crash neither loses nor duplicates it.
+// With FAST_PARTS it uses the fastest available libraries: libsodium, and undici's dispatcher. With DURABLE, the path of a database
+// file, it records every inbound message on disk before and after the call to the CRM, so that a crash neither loses nor duplicates it.
 import { createPublicKey, randomUUID, verify as opensslVerify } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-// Measures what the optional functions cost per message: node scripts/run.mjs bench/options-cost.ts [--rounds 60] [--messages 300] [--macs 200]
+// Measures the cost per message of the optional features: node scripts/run.mjs bench/options-cost.ts [--rounds 60] [--messages 300] [--macs 200]
 import { parseArgs } from 'node:util';
 
 import { openHarness } from './harness.ts';
@@ -8,7 +8,7 @@ import { ratios, spread } from './measure/statistics.ts';
 import { measureCosts, warmUp } from './scenarios/costs.ts';
 import { inbound, outbound } from './scenarios/work.ts';
 
-/** Everything that concerns each message, and alerts. Nothing listens at their address: no issue opens in this run. */
+/** All features that run for every message, and alerts. Nothing listens at the alert address: no issue opens in this run. */
 const ALL_ON = {
   OPT_OUT_WORDS: 'true',
   OPT_OUT_ENFORCED: 'true',
@@ -20,7 +20,7 @@ const ALL_ON = {
   ALERT_ALLOW_PRIVATE: 'true',
 };
 const BASELINE = 'all off';
-/** Two starts of the same program differ too; this is by how much. */
+/** Two runs of the same program also differ; this candidate shows by how much. */
 const CONTROL = 'all off again';
 const CANDIDATES = [
   footbridge({ name: BASELINE }),

@@ -49,7 +49,7 @@ const HELP = `npm run bench -- [options]
   --messages N           messages per candidate and round (1000)
   --macs N               connected Macs (1000)
   --memory-messages N    number of messages in the memory run (200000)
-  --crm tls|http         whether the CRM is behind TLS, as the real one is (tls)
+  --crm tls|http         protocol of the simulated CRM; the real one uses TLS (tls)
   --profile FOLDER       also write V8 CPU profiles and a summary of the time by path to this folder
   --record               record the ratios for --guard on this architecture
   --guard                only compare a short run with the record; exit code 1 if a message costs 50 % more

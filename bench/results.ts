@@ -10,11 +10,11 @@ import type { Memory } from './scenarios/memory.ts';
 /** The cost per message of one candidate on one path. */
 export interface PathCost {
   readonly micros: Spread;
-  /** Per-round ratio to each of the bases that was measured. */
+  /** Per-round ratio to each measured baseline. */
   readonly to: Readonly<Partial<Record<Base, Spread>>>;
 }
 
-/** The candidates that the others are compared with. */
+/** The candidates that serve as baselines for the others. */
 const BASES = ['floor', 'fast floor', 'durable floor', 'reference'] as const;
 type Base = (typeof BASES)[number];
 

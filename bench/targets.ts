@@ -8,7 +8,7 @@ export interface Verdict {
   readonly reached: boolean;
 }
 
-/** How long the CRM takes in the runs with a slow one, before jitter. */
+/** Response times of the CRM in the runs with a slow CRM, before jitter. */
 export const CRM_LATENCIES_MS = [20, 50, 200] as const;
 export const slowCrmLoad = (latencyMs: number) => `800 per second, the CRM takes ${latencyMs} ms`;
 
@@ -44,7 +44,7 @@ export function judge(results: Results): Verdict[] {
     const floor = slow?.['floor']?.delivered?.p99;
     const value = slow?.['footbridge']?.delivered?.p99;
     if (floor !== undefined && value !== undefined)
-      atMost(`delivered p99 with a CRM of ${latencyMs} ms`, value / floor, 1.5, '× floor');
+      atMost(`delivered p99 with a CRM latency of ${latencyMs} ms`, value / floor, 1.5, '× floor');
   }
 
   atMost('CPU over two nodes when a message crosses Redis', results.nodes?.toLocal.median, 1.3, '× local');
@@ -56,8 +56,8 @@ export function judge(results: Results): Verdict[] {
   if (few !== undefined && many !== undefined) {
     const perMac =
       (many.residentMegabytes - few.residentMegabytes) / (countOf(many.name) - countOf(few.name));
-    atMost('memory of a Mac', perMac * 1024, 9, 'KiB');
-    atMost(`idle with ${many.name}`, (many.backgroundPerSecond ?? Number.NaN) / 10_000, 3, '% of a core');
+    atMost('memory per Mac', perMac * 1024, 9, 'KiB');
+    atMost(`idle CPU with ${many.name}`, (many.backgroundPerSecond ?? Number.NaN) / 10_000, 3, '% of a core');
   }
   for (const [name, memory] of Object.entries(results.memory))
     if (name === 'footbridge')

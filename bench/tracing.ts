@@ -1,4 +1,5 @@
-// The CPU cost of tracing: the service without it, the same again for comparison, and with 10 % of the messages traced, in turns.
+// Measures the CPU cost of tracing in alternating rounds: the service without tracing, a second instance of it as a control, and one that
+// traces 10 % of the messages.
 // `node scripts/run.mjs bench/tracing.ts [--rounds 6] [--messages 1500]`. Exit code 1 when tracing costs more than 5 %.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,9 +21,9 @@ const { values } = parseArgs({
 });
 const MACS = 100;
 const MAX_RATIO = 1.05;
-/** Enough for the code of the export to be compiled: only a tenth of the messages uses it. */
+/** Enough for V8 to optimise the export code, which only a tenth of the messages reaches. */
 const WARM_UPS = 8;
-/** Spans are exported every 5 seconds; the export belongs to the cost of the round. */
+/** Spans are exported every 5 seconds; a round includes the cost of its export. */
 const EXPORT_MS = 5500;
 
 const collected = { requests: 0, bytes: 0 };

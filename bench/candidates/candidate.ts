@@ -16,7 +16,7 @@ export interface Candidate {
 
 export interface StartOptions {
   readonly crmUrl: string;
-  /** The certificate file of a CRM behind TLS. */
+  /** The CA certificate file that the candidate trusts. Undefined: the CRM uses plain HTTP. */
   readonly crmCertificate: string | undefined;
   readonly publicKey: string;
   readonly pinning: Pinning;

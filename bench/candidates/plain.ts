@@ -39,7 +39,7 @@ const FLOOR = new URL('../floor.ts', import.meta.url);
 export const floor = (name = 'floor') => plain(name, FLOOR);
 /** The floor with the fastest available libraries. */
 export const fastFloor = () => plain('fast floor', FLOOR, () => ({ FAST_PARTS: 'yes' }));
-/** The floor that claims and marks every inbound message on disk, as Footbridge must. */
+/** The floor that also records every inbound message on disk, as Footbridge must. */
 export const durableFloor = () =>
   plain('durable floor', FLOOR, (folder) => ({ DURABLE: join(folder, 'claims.sqlite') }));
 export const reference = () => plain('reference', new URL('../reference/main.ts', import.meta.url));

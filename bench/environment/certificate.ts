@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { certificateFor } from '@footbridge/testkit/certificate';
 
-/** The certificate of the benchmark's CRM. The candidates trust it by its file, as Node trusts an additional CA. */
+/** The certificate of the benchmark's CRM. The candidates trust its file through NODE_EXTRA_CA_CERTS. */
 export interface CrmCertificate {
   readonly key: string;
   readonly cert: string;

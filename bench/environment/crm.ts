@@ -22,7 +22,7 @@ let arrivals = empty(0, 0);
 let wrong: string[] = [];
 let latencyMs = 0;
 
-/** The share of the latency by which a response is earlier or later. */
+/** The response time varies around the latency by up to this fraction of it. */
 const JITTER = 0.25;
 
 function empty(outbound: number, inbound: number) {
