@@ -16,7 +16,7 @@ afterAll(() => cleanup.run());
 const ALL = Object.keys(MIGRATIONS);
 
 describe('footbridge migrate', () => {
-  it('--check lists what is pending and changes nothing; without it the changes are made', async () => {
+  it('--check lists the pending migrations and changes nothing; without it they are applied', async () => {
     const folder = await tempDir(cleanup);
     const file = join(folder, 'footbridge.sqlite');
     const env = { DATA_DIR: folder };
@@ -70,7 +70,7 @@ describe('footbridge config check', () => {
     expect(lines).toMatchObject([{ check: 'settings', state: 'pass' }]);
   });
 
-  it('reports wrong values, conflicts, incomplete groups and unknown names of .env at once, without values', async () => {
+  it('reports invalid values, conflicts, incomplete groups and unknown names in .env at once, without printing values', async () => {
     const folder = await tempDir(cleanup);
     writeFileSync(
       join(folder, '.env'),
@@ -94,7 +94,7 @@ describe('footbridge config check', () => {
       'fail: ADMIN_PORT must differ from PORT: both listeners would use the same address',
       'fail: ALERT_WEBHOOK_SECRET is required with ALERT_WEBHOOK_URL',
       'warn: CRM_OAUTH_CLIENT_ID has no effect without CRM_OAUTH_ENABLED=true',
-      'warn: OPERATOR_TOKEN_FILE has no effect: OPERATOR_TOKEN is set too, and wins',
+      'warn: OPERATOR_TOKEN_FILE has no effect: OPERATOR_TOKEN is also set and takes precedence',
       'warn: DATABSE_URL is not a setting; did you mean DATABASE_URL?',
       'warn: UNRELATED is not a setting',
     ]);

@@ -31,7 +31,7 @@ function cleaned(name: string): string {
   );
 }
 
-/** Removes spaces and dots around a name. A pattern such as `[ .]+$` would take quadratic time: a Mac chooses the name (T54). */
+/** Removes leading and trailing spaces and dots. A pattern such as `[ .]+$` would take quadratic time, and the Mac controls the name (T54). */
 function trimmed(name: string): string {
   const isKept = (character: string | undefined) => character !== ' ' && character !== '.';
   let [start, end] = [0, name.length];

@@ -386,7 +386,7 @@ const OAUTH = [
     code: 'TOO_MANY_REQUESTS',
     http: 429,
     meaning:
-      'This address exceeded its limit of requests per minute, or this token its limit of event streams.',
+      'This address exceeded its limit of requests per minute, or this token exceeded its limit of event streams.',
     retry: 'yes',
     advice: 'Wait for the number of seconds in Retry-After.',
   },

@@ -15,7 +15,7 @@ describe('exceedsJsonLimits', () => {
     ['["\\"[[[[",1]', false],
     ['["\\\\",[[[[]]]]]', true],
     ['', false],
-  ])('T54 %s: %s', (text, expected) => {
+  ])('T54 %s exceeds the limits: %s', (text, expected) => {
     expect(exceeds(text)).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-/** The most objects and lists, and the most names, that a JSON text may have. */
+/** The maximum number of objects and arrays, and of member names, in a JSON text. */
 export interface JsonLimits {
   readonly brackets: number;
   readonly names: number;
@@ -11,7 +11,7 @@ const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
 /**
- * Whether a JSON text has more objects, lists or names than allowed. Counting takes a fraction of the time of parsing: a parser spends up to
+ * Returns whether a JSON text has more objects, arrays or names than allowed. Counting is much cheaper than parsing: a parser spends up to
  * a hundred times as long on a byte of brackets or names as on a byte of text (T54).
  */
 export function exceedsJsonLimits(raw: Uint8Array, { brackets, names }: JsonLimits): boolean {

@@ -1,6 +1,6 @@
 /**
- * What the command line asks of the maintenance program of the service, and what it reports. The request is one line of JSON on
- * standard input, so that no key is in the process list; reports are lines of JSON on standard output.
+ * A request of the CLI to the maintenance program of the service. It is one line of JSON on standard input, so that no key is visible in
+ * the process list. The program writes its reports as lines of JSON to standard output.
  */
 export type MaintenanceRequest =
   | { readonly action: 'backup'; readonly file: string; readonly key?: string; readonly force: boolean }
@@ -27,10 +27,10 @@ export const MAINTENANCE_CODES = [
 
 export type MaintenanceCode = (typeof MAINTENANCE_CODES)[number];
 
-/** What a backup contains. */
+/** Describes a backup file. */
 export interface BackupSummary {
   readonly file: string;
-  /** The version that made it. */
+  /** The version of Footbridge that made it. */
   readonly version: string;
   readonly createdAt: string;
   readonly rows: number;
@@ -47,7 +47,7 @@ export interface MigrationSummary {
 export interface ConfigSummary {
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
-  /** Settings that are not defaults, each with `set` or `file`. */
+  /** The origin of each setting that is not a default: `set` or `file`. */
   readonly settings: Readonly<Record<string, string>>;
 }
 

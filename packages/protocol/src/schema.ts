@@ -216,7 +216,7 @@ function isDateTime(value: string): boolean {
   return DATE_TIME.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** Without `URL.parse`, which Node 20.0 and some browsers of the kit's users lack. */
+/** Does not use `URL.parse`, which Node 20.0 and some browsers of kit users lack. */
 export function isWebUrl(value: string): boolean {
   return URL.canParse(value) && ['https:', 'http:'].includes(new URL(value).protocol);
 }

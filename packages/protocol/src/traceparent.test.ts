@@ -11,7 +11,7 @@ describe('traceparent', () => {
     [`00-${TRACE}-${SPAN}-01`, true],
     [`00-${TRACE}-${SPAN}-00`, false],
     [`00-${TRACE}-${SPAN}-03`, true],
-    [`cc-${TRACE}-${SPAN}-01-what the future holds`, true],
+    [`cc-${TRACE}-${SPAN}-01-field of a later version`, true],
   ])('reads %s', (value, isSampled) => {
     expect(parseTraceParent(value)).toEqual({ ...parsed, isSampled });
   });

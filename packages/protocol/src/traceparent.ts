@@ -1,4 +1,4 @@
-/** A span of another program, as the header `traceparent` of W3C Trace Context names it. */
+/** A span of the caller, from the `traceparent` header of W3C Trace Context. */
 export interface TraceParent {
   /** 32 hex digits. */
   readonly traceId: string;

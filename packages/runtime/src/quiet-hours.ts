@@ -1,11 +1,11 @@
-/** Hours of each day in which nothing disturbs a person. Minutes since midnight; they may span midnight. */
+/** Daily hours in which nothing is sent, in minutes since midnight. They may span midnight. */
 export interface QuietHours {
   readonly from: number;
   readonly until: number;
   readonly timeZone: string;
 }
 
-/** Parses `22:00-07:00`, in the given time zone, or with its own: `22:00-07:00 Europe/Berlin`. Undefined: it is neither. */
+/** Parses `22:00-07:00` in the default time zone, or `22:00-07:00 Europe/Berlin`. Returns undefined for anything else. */
 export function parseQuietHours(text: string, defaultZone: string): QuietHours | undefined {
   const [, fromHour, fromMinute, untilHour, untilMinute, timeZone = defaultZone] =
     /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?: (\S+))?$/.exec(text) ?? [];

@@ -22,7 +22,7 @@ export interface SlotLimits {
   readonly perAddress?: number;
   readonly perLicense?: number;
   readonly perDevice?: number;
-  /** Of one operator token, with the sessions of its browsers. */
+  /** Per operator token, including its browser sessions. */
   readonly perOperator?: number;
 }
 
@@ -93,7 +93,7 @@ export const BUDGETS = {
   },
 } as const satisfies Record<string, Budget>;
 
-/** Clients that follow the events of messages on a node. */
+/** Clients of `GET /operator/events` on a node. */
 export const EVENT_STREAMS: SlotLimits = { total: 250, perOperator: 50 };
 
 /** What the connections of Macs may occupy. */

@@ -3,8 +3,8 @@ export interface MetricEntry {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly meaning: string;
   /**
-   * Each label with its values, or with a description of them. Their number must not grow with tenants, Macs or messages. When all are listed,
-   * every series exists from the start with the value 0, so that `increase` sees the first event.
+   * Each label with its values, or with a description of them. Their number must not grow with tenants, Macs or messages. When all values
+   * are listed, every series exists from the start with the value 0, so that `increase` sees the first event.
    */
   readonly labels?: Readonly<Record<string, string | readonly string[]>>;
   /** What to do when the value is unusual; for a normal figure, how to read it. */
@@ -53,13 +53,13 @@ export const METRICS = {
     type: 'counter',
     meaning: 'Requests to paths that were removed.',
     labels: { path: ['/send-message', '/crm/send-message'] },
-    action: 'Change the caller to `POST /crm/webhook`.',
+    action: 'Change the caller to use `POST /crm/webhook`.',
   },
   footbridge_rate_limited_total: {
     type: 'counter',
     meaning: 'Requests rejected by a rate limit.',
     labels: { bucket: 'the name of the limit, such as `webhook`, `enrolment` or `mac-socket`' },
-    action: 'A caller sends too fast, or a limit of the settings is too low for it.',
+    action: 'A caller sends too fast, or a configured limit is too low for it.',
   },
   footbridge_dedupe_hits_total: {
     type: 'counter',
@@ -79,7 +79,7 @@ export const METRICS = {
   footbridge_macs_bound: {
     type: 'gauge',
     meaning: 'Macs bound on this node.',
-    action: 'Too low: `footbridge location list` shows which Macs are away.',
+    action: 'Too low: `footbridge location list` shows which Macs are offline.',
   },
   footbridge_displacements_total: {
     type: 'counter',
@@ -98,24 +98,24 @@ export const METRICS = {
   },
   footbridge_device_take_overs_total: {
     type: 'counter',
-    meaning: 'Connections of a device from another address than before.',
+    meaning: 'Connections of a device from a different address than before.',
     action: 'A Mac moved, or its token was copied: look for `device.two_addresses` in the log.',
   },
   footbridge_mac_buffer_bytes_max: {
     type: 'gauge',
-    meaning: 'The most bytes that wait in the socket of one Mac on this node.',
+    meaning: 'The largest number of unsent bytes of one Mac on this node.',
     action: 'A Mac does not read. It is disconnected after 10 seconds without progress.',
   },
   footbridge_mac_frames_ignored_total: {
     type: 'counter',
     meaning: 'Frames from Macs that were ignored.',
     labels: { reason: ['unknown_type', 'invalid_state'] },
-    action: 'An agent is newer than the service, or not ours.',
+    action: 'An agent is newer than the service, or a different program.',
   },
   footbridge_mac_sends_repeated_total: {
     type: 'counter',
     meaning: 'Messages written again to a Mac that had not confirmed them.',
-    action: 'The network between Macs and the service breaks often.',
+    action: 'The network between the Macs and the service is unstable.',
   },
   footbridge_mac_sends_copied_total: {
     type: 'counter',
@@ -127,7 +127,7 @@ export const METRICS = {
     meaning: 'Messages given up before their Mac confirmed them.',
     labels: { reason: ['expired', 'full', 'shutdown'] },
     action:
-      'The steps of the message (`footbridge show`) have `not_confirmed`. Check the Mac and its network.',
+      'The steps of the message (`footbridge show`) include `not_confirmed`. Check the Mac and its network.',
   },
   footbridge_inbound_total: {
     type: 'counter',
@@ -137,14 +137,15 @@ export const METRICS = {
   },
   footbridge_inbound_lookups_total: {
     type: 'counter',
-    meaning: 'Conversations read after a lost response, by what they said about the message.',
+    meaning: 'Conversations read after a lost response, by whether they contained the message.',
     labels: { result: ['found', 'absent', 'unknown'] },
-    action: 'Responses of the CRM get lost: compare with `footbridge_crm_request_seconds` by status.',
+    action: 'Responses of the CRM are lost: compare with `footbridge_crm_request_seconds` by status.',
   },
   footbridge_inbound_uncertain_total: {
     type: 'counter',
     meaning: 'Inbound messages that the CRM may have, but whose conversation could not be read.',
-    action: 'A scope is missing, or the CRM cannot be read: the log line `inbound.uncertain` names it.',
+    action:
+      'A scope is missing, or the CRM cannot be read: the log event `inbound.uncertain` has the reason.',
   },
   footbridge_inbound_oldest_unacked_seconds: {
     type: 'gauge',
@@ -159,14 +160,14 @@ export const METRICS = {
       status: ['pending', 'delivered', 'failed'],
       result: ['ok', 'refused', 'given_up', 'unwanted', 'unknown_message'],
     },
-    action: '`refused` and `given_up`: `footbridge show` has the response of the CRM.',
+    action: '`refused` and `given_up`: `footbridge show` prints the response of the CRM.',
   },
   footbridge_status_terminal_seconds: {
     type: 'histogram',
     meaning: 'Time from a webhook until the CRM has accepted its final status from the Mac.',
     buckets: LONG_SEC,
     action:
-      'Includes the queue of the Mac. Compare with `footbridge_crm_request_seconds` and the queues in `footbridge location show`.',
+      'Includes the time in the queue of the Mac. Compare with `footbridge_crm_request_seconds` and the queues in `footbridge location show`.',
   },
   footbridge_stuck_pending: {
     type: 'gauge',
@@ -183,13 +184,12 @@ export const METRICS = {
       status: 'the HTTP status, or `timeout`, `network` or `answer_too_large`',
     },
     buckets: SHORT_SEC,
-    action:
-      '401: tokens. 429: rate limit of the CRM. 5xx, `timeout` and `network`: the CRM or the way to it.',
+    action: '401: tokens. 429: rate limit of the CRM. 5xx, `timeout` and `network`: the CRM or the network.',
   },
   footbridge_crm_circuit_open: {
     type: 'gauge',
     meaning:
-      'Locations whose calls to the CRM failed 20 times in a row, so that one call at a time tests it.',
+      'Locations whose calls to the CRM failed 20 times in a row. Only one trial call at a time is made for them.',
     action: 'The CRM is down, or rejects a location: `footbridge_crm_request_seconds` by status.',
   },
   footbridge_oauth_refresh_total: {
@@ -219,7 +219,7 @@ export const METRICS = {
     type: 'gauge',
     meaning: 'Lines of all nodes by whether texts get through.',
     labels: { state: ['alive', 'degraded', 'dead'] },
-    action: '`footbridge issues` and the tenants page of the console have the reasons.',
+    action: '`footbridge issues` and the tenants page of the console show the reasons.',
   },
   footbridge_alerts_total: {
     type: 'counter',
@@ -228,16 +228,16 @@ export const METRICS = {
       receiver: ['slack', 'teams', 'email', 'webhook'],
       result: ['sent', 'failed', 'given_up'],
     },
-    action: '`footbridge alerts list` has the last error of each receiver.',
+    action: '`footbridge alerts list` shows the last error of each receiver.',
   },
 } as const satisfies Readonly<Record<string, MetricEntry>>;
 
-/** The metrics of the Node process that dashboards and alerts use. The library has some more. */
+/** The metrics of the Node process that dashboards and alerts use. The library exposes more. */
 export const PROCESS_METRICS = {
   process_start_time_seconds: {
     type: 'gauge',
     meaning: 'When the process started.',
-    action: 'It restarts: look for its exit code and its last log lines.',
+    action: 'Frequent changes are restarts: check the exit code and the last log lines.',
   },
   process_cpu_seconds_total: {
     type: 'counter',

@@ -49,13 +49,13 @@ export interface MetricFamily {
 }
 
 export interface MetricSample {
-  /** With the suffix of a part of a histogram. */
+  /** Includes the suffix of a histogram part, such as `_bucket`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Parts of histograms and summaries have a name of their own, and some have no labels. */
+/** Parts of histograms and summaries have their own name, and some have no labels. */
 interface LibrarySample {
   readonly metricName?: string;
   readonly labels?: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ type LabelsOf<Name extends MetricName> = (typeof METRICS)[Name] extends { labels
   ? Extract<keyof Labels, string>
   : never;
 
-/** Returns every combination of label values, or none when a label has values that the table does not list. */
+/** Returns every combination of label values, or none when the table does not list the values of a label. */
 function listedSeries({ labels = {} }: MetricEntry): Record<string, string>[] {
   let series: Record<string, string>[] = [{}];
   for (const [label, values] of Object.entries(labels)) {
@@ -81,10 +81,10 @@ function listedSeries({ labels = {} }: MetricEntry): Record<string, string>[] {
   return series;
 }
 
-/** The delay of the event loop is measured with a timer of this interval, which is part of each measured value: an idle loop shows it. */
+/** The interval of the timer that measures event loop delay. It is part of each measured value: an idle loop shows this delay. */
 export const EVENT_LOOP_SAMPLE_MS = 20;
 
-/** `version` is that of the service. */
+/** `version` is the version of the service. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({

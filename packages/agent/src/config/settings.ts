@@ -282,13 +282,13 @@ export const SETTINGS = {
   canaryMinutes: count(
     'FOOTBRIDGE_CANARY_MINUTES',
     undefined,
-    'minutes between two test texts to the own number of this Mac, which show whether iMessage works; 0 for none',
+    'minutes between test texts that this Mac sends to its own number to check that iMessage works; 0 for none',
     '0',
     10_080,
   ),
   canaryQuiet: {
     name: 'FOOTBRIDGE_CANARY_QUIET',
-    about: 'hours in which no test text is sent, such as 22:00-07:00, by the time of this Mac',
+    about: 'hours during which no test text is sent, such as 22:00-07:00, in the time zone of this Mac',
     parse: checked('must be two times of day, such as 22:00-07:00', (value) =>
       parseQuietHours(value, new Intl.DateTimeFormat().resolvedOptions().timeZone),
     ),

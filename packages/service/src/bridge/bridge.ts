@@ -470,7 +470,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   };
 }
 
-/** Other nodes change the suppressions too, so only a single node can keep them in memory. */
+/** Other nodes also change the suppressions, so only a single node can use the in-memory filter. */
 function openSuppressions(
   { config, clock, log, life }: BridgeContext,
   stored: Suppressions,

@@ -3,16 +3,16 @@ import type { HandledWebhook } from '../flows/tracing/trace-messages.ts';
 import type { JournalFeed } from '../ports/journal/journal.ts';
 import type { BridgeContext } from './context.ts';
 
-/** How long a node that stops waits for the collector. */
+/** How long a stopping node waits for the collector. */
 const CLOSE_MS = 1000;
 
 export interface TelemetrySide {
-  /** To be called for each webhook; undefined without traces. */
+  /** Called for each webhook. Undefined when traces are not exported. */
   readonly traceWebhook: ((handled: HandledWebhook) => void) | undefined;
   readonly closeWithinMs: number;
 }
 
-/** Exports traces and metrics if the settings say where. */
+/** Exports traces and metrics if the settings name an endpoint. */
 export async function composeTelemetry(
   { config, clock, log, life, metrics, node }: BridgeContext,
   journal: Pick<JournalFeed, 'listen'>,
@@ -21,7 +21,7 @@ export async function composeTelemetry(
   const { telemetry } = config;
   if (telemetry.traces === undefined && telemetry.metrics === undefined)
     return { traceWebhook: undefined, closeWithinMs: 0 };
-  // Loaded on demand: the SDK takes time and memory.
+  // Loaded on demand, because the SDK costs startup time and memory.
   const { startTelemetry } = await import('../edges/telemetry/start-telemetry.ts');
   const started = startTelemetry({
     config: telemetry,

@@ -335,7 +335,7 @@ describe('telemetry', () => {
     expect(loadConfig({}).config.telemetry).toMatchObject({ traces: undefined, metrics: undefined });
   });
 
-  it('uses the base address of a collector, or the address of one kind', () => {
+  it('uses the base address of a collector, or the address for one signal', () => {
     const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318/base/' };
     expect(loadConfig(base).config.telemetry).toMatchObject({
       traces: { url: 'http://collector.example:4318/base/v1/traces', ratio: 1, followsCaller: true },
@@ -367,7 +367,7 @@ describe('telemetry', () => {
     expect(traces).toMatchObject({ ratio, followsCaller });
   });
 
-  it('reads headers and attributes, percent-encoded', () => {
+  it('decodes percent-encoded headers and attributes', () => {
     const { headers, resource } = loadConfig({
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc, x-team = ops ',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
@@ -376,7 +376,7 @@ describe('telemetry', () => {
     expect(resource).toEqual({ 'deployment.environment.name': 'test' });
   });
 
-  it('rejects what it cannot read, without quoting secrets', () => {
+  it('rejects invalid values without quoting secrets', () => {
     expect(
       problemsOf({
         OTEL_EXPORTER_OTLP_HEADERS: 'secret',

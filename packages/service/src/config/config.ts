@@ -68,7 +68,7 @@ export interface Config {
     readonly optOutWords: boolean;
     readonly optOutEnforced: boolean;
     readonly mirrorSent: boolean;
-    /** The custom field for the reach of a contact, by location; `*`: of all other locations. Empty: it is not written. */
+    /** The custom field for the reach of a contact, by location; `*` is for all other locations. Empty: no field is written. */
     readonly reachFields: ReadonlyMap<string, string>;
     readonly createContacts: boolean;
     readonly uploadAttachments: boolean;
@@ -118,7 +118,7 @@ export interface Config {
   readonly failpoints: string | undefined;
 }
 
-/** Where traces and metrics are sent; undefined: nowhere. */
+/** Where traces and metrics are sent. Undefined: they are not exported. */
 export interface TelemetryConfig {
   readonly traces: TracesConfig | undefined;
   readonly metrics: { readonly url: string; readonly intervalMs: number } | undefined;
@@ -129,9 +129,9 @@ export interface TelemetryConfig {
 
 export interface TracesConfig {
   readonly url: string;
-  /** The share of messages to trace. */
+  /** The fraction of messages to trace. */
   readonly ratio: number;
-  /** Whether a caller that names its span decides instead. */
+  /** Whether the decision in the caller's `traceparent` takes precedence. */
   readonly followsCaller: boolean;
 }
 
@@ -171,7 +171,7 @@ export interface InspectedConfig extends Omit<LoadedConfig, 'config'> {
   readonly problems: readonly string[];
 }
 
-/** Reads the environment and reports all problems and warnings at once. */
+/** Reads the environment. Returns all problems and warnings instead of throwing. */
 export function inspectConfig(env: Environment): InspectedConfig {
   const { settings, origins, problems } = readSettings(SETTINGS, env);
   const all = [...problems, ...contradictions(settings)];

@@ -125,7 +125,7 @@ const tokenMap = (value: string): ReadonlyMap<string, string> => {
 
 const FIELD_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The id of a custom field for all locations, under `*`, or `location=id,location=id`. */
+/** Parses the id of a custom field, stored under `*` for all locations, or a list `location=id,location=id`. */
 const fieldIds = (value: string): ReadonlyMap<string, string> => {
   const pairs = (FIELD_ID.test(value) ? `*=${value}` : value)
     .split(',')
@@ -185,7 +185,7 @@ const quietHours = (value: string): QuietHours =>
   parseQuietHours(value, 'UTC') ??
   fail('must be two times of day and a time zone, such as 22:00-07:00 Europe/Berlin');
 
-/** `name=value,name=value`, percent-encoded, as OpenTelemetry defines it. The message never quotes the value. */
+/** Parses `name=value,name=value`, percent-encoded, as OpenTelemetry defines it. The error never quotes the value. */
 const pairs = (value: string): Record<string, string> => {
   const rule = 'must be a list such as name=value,name=value, percent-encoded';
   const entries = value.split(',').map((pair) => /^\s*([^=\s]+)\s*=(.*)$/.exec(pair) ?? fail(rule));
@@ -318,7 +318,7 @@ export const SETTINGS = {
     'BACKUP_KEY',
     undefined,
     matching(/^.{16,}$/, 'must have at least 16 characters'),
-    'Key or passphrase with which footbridge backup encrypts and footbridge restore decrypts. Keep a copy in another place: without it no backup can be restored. Default: asked for in the terminal.',
+    'Key or passphrase that footbridge backup uses to encrypt and footbridge restore to decrypt. Keep a copy elsewhere: without it, no backup can be restored. Default: a prompt in the terminal.',
     SECRET,
   ),
 
@@ -418,7 +418,7 @@ export const SETTINGS = {
     'CRM_REACH_FIELD_ID',
     undefined,
     fieldIds,
-    'Id of a custom field of contacts in which the service writes iMessage, SMS or unknown when it learns how a contact is reached. Sub-accounts have different ids: a list such as loc1=id1,loc2=id2. Needs the scope contacts.write.',
+    'Id of a custom field of contacts into which the service writes iMessage, SMS or unknown when it learns how a contact can be reached. Field ids differ between sub-accounts: use a list such as loc1=id1,loc2=id2. Needs the scope contacts.write.',
   ),
   createContacts: define(
     'CRM',
@@ -792,14 +792,14 @@ export const SETTINGS = {
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     undefined,
     webAddress,
-    'Full address for traces. Default: /v1/traces at OTEL_EXPORTER_OTLP_ENDPOINT.',
+    'Full address for traces. Default: OTEL_EXPORTER_OTLP_ENDPOINT followed by /v1/traces.',
   ),
   otlpMetricsEndpoint: define(
     'Telemetry',
     'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
     undefined,
     webAddress,
-    'Full address for metrics. Default: /v1/metrics at OTEL_EXPORTER_OTLP_ENDPOINT.',
+    'Full address for metrics. Default: OTEL_EXPORTER_OTLP_ENDPOINT followed by /v1/metrics.',
   ),
   otlpHeaders: define(
     'Telemetry',
@@ -821,7 +821,7 @@ export const SETTINGS = {
     'OTEL_METRICS_EXPORTER',
     'otlp',
     choice('otlp', 'none'),
-    'none sends no metrics; Prometheus can read them in any case.',
+    'none sends no metrics; Prometheus can still scrape them.',
   ),
   tracesSampler: define(
     'Telemetry',
@@ -835,21 +835,21 @@ export const SETTINGS = {
       'parentbased_always_off',
       'parentbased_traceidratio',
     ),
-    'Which messages are traced. parentbased: as the traceparent of the webhook says, if it has one.',
+    'Which messages are traced. With parentbased_, the traceparent header of the webhook decides, if there is one.',
   ),
   tracesSamplerArg: define(
     'Telemetry',
     'OTEL_TRACES_SAMPLER_ARG',
     '1',
     ratio,
-    'Share of messages that traceidratio traces, from 0 to 1.',
+    'Fraction of messages that traceidratio traces, from 0 to 1.',
   ),
   metricExportIntervalMs: define(
     'Telemetry',
     'OTEL_METRIC_EXPORT_INTERVAL',
     '60000',
     wholeNumber(100, 3_600_000),
-    'Milliseconds between two exports of metrics.',
+    'Milliseconds between exports of metrics.',
   ),
   serviceName: define(
     'Telemetry',
@@ -863,7 +863,7 @@ export const SETTINGS = {
     'OTEL_RESOURCE_ATTRIBUTES',
     undefined,
     pairs,
-    'More attributes of all traces and metrics, such as deployment.environment.name=production.',
+    'Additional attributes of all traces and metrics, such as deployment.environment.name=production.',
   ),
 
   allowInsecure: define(
@@ -885,7 +885,7 @@ export const SETTINGS = {
     'ACCESS_LOG',
     'false',
     flag,
-    'Log each response: method, route, status, duration, size and request id; no path, query, number or text.',
+    'Log each response: method, route, status, duration, size and request id, but no path, query, phone number or message text.',
   ),
   failpoints: define(
     'Process',

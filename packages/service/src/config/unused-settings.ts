@@ -30,7 +30,7 @@ const NEEDS: readonly {
     names: /^ALERT_(QUIET_HOURS|REMINDER_HOURS|ALLOW_PRIVATE)$/,
     isMet: ({ alertWebhookUrl, alertSlackUrl, alertTeamsUrl, alertSmtpUrl }) =>
       [alertWebhookUrl, alertSlackUrl, alertTeamsUrl, alertSmtpUrl].some((url) => url !== undefined),
-    without: 'a receiver of alerts (ALERT_SLACK_URL, ALERT_TEAMS_URL, ALERT_WEBHOOK_URL or ALERT_SMTP_URL)',
+    without: 'an alert receiver (ALERT_SLACK_URL, ALERT_TEAMS_URL, ALERT_WEBHOOK_URL or ALERT_SMTP_URL)',
   },
 ];
 
@@ -44,7 +44,7 @@ export function unusedSettings(settings: Settings, env: Environment): string[] {
   });
   const twice = present
     .filter(({ name, fromFile }) => fromFile === true && env[name] && env[`${name}_FILE`])
-    .map(({ name }) => `${name}_FILE has no effect: ${name} is set too, and wins`);
+    .map(({ name }) => `${name}_FILE has no effect: ${name} is also set and takes precedence`);
   return [...incomplete, ...twice];
 }
 

@@ -8,7 +8,7 @@ import type { TableShape } from '../sql/tables-at.ts';
 
 export type DatabaseName = 'main' | 'oauth';
 
-/** The first record: all that a restore has to know before it reads rows. */
+/** The first record: everything that a restore needs before it reads rows. */
 export interface Manifest {
   readonly databases: readonly {
     readonly name: DatabaseName;
@@ -32,7 +32,7 @@ const compress = promisify(deflateRaw);
 const decompress = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
 const MAX_BYTES = 1024 * 1024 * 1024;
 
-/** A record is a line of JSON, followed by rows in the text format of COPY, compressed. */
+/** Encodes a record: a line of JSON and rows in the text format of COPY, compressed. */
 const encode = (head: object, text: Buffer = Buffer.alloc(0)) =>
   compress(Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), text]), { level: 1 });
 
@@ -47,11 +47,11 @@ export const writeEnd = async (file: SealedWriter, rows: number): Promise<void> 
 
 export interface BackupReader {
   readonly manifest: Manifest;
-  /** Returns the number of rows at the end. Throws BACKUP_DAMAGED. */
+  /** Yields the rows, and returns their total number at the end. Throws BACKUP_DAMAGED. */
   rows(): AsyncGenerator<RowsRecord, number>;
 }
 
-/** Reads the manifest; the rows follow. The content was written by this program, because it is authenticated by the key. */
+/** Reads the manifest; `rows` reads the rest. The key authenticates the content, so its shape is trusted. */
 export async function readBackup(file: SealedReader): Promise<BackupReader> {
   const records = file.records();
   const first = await records.next();

@@ -84,13 +84,13 @@ async function manifestOf(config: Config, snapshots: ReadonlyMap<DatabaseName, S
       throw new MaintenanceError(
         'DATABASE_NEWER',
         `a newer version of Footbridge has changed the database (${newer})`,
-        'run this command with the version that the service has',
+        'run this command with the same version as the service',
       );
     const migration = migrations.at(-1);
     if (migration === undefined)
       throw new MaintenanceError(
         'DATABASE_UNUSABLE',
-        'the database has no tables of Footbridge',
+        'the database has no Footbridge tables',
         'run this with the settings of the service (DATA_DIR, DATABASE_URL)',
       );
     const engine = engines.get(name)?.engine ?? 'sqlite';
@@ -99,7 +99,7 @@ async function manifestOf(config: Config, snapshots: ReadonlyMap<DatabaseName, S
   return { databases, files: readSecretFiles(config.dataDir) };
 }
 
-/** Gives the complete file its name. Without `force` an existing file is never replaced, not even one made meanwhile. */
+/** Gives the complete file its final name. Without `force`, an existing file is never replaced, not even one created in the meantime. */
 async function publish(partial: string, file: string, force: boolean): Promise<void> {
   if (force) await rename(partial, file);
   else
@@ -116,7 +116,7 @@ async function publish(partial: string, file: string, force: boolean): Promise<v
 const exists = (file: string, cause?: unknown) =>
   new MaintenanceError(
     'FILE_EXISTS',
-    `${file} exists already`,
+    `${file} already exists`,
     'use another name, or pass --force to replace it',
     cause,
   );

@@ -10,7 +10,7 @@ import { namesOutsideSettings } from '../config/unknown-settings.ts';
 import { StartError } from '../errors.ts';
 import { settingsKeys } from '../ports/keys/settings-keys.ts';
 
-/** Checks all settings as the start does, without opening anything. In `envFile` every name should be one of ours. */
+/** Checks all settings as the service does at start, without opening databases or ports. Every name in `envFile` should be a setting. */
 export function checkConfig(env: Environment, envFile: string): ConfigSummary {
   const { config, problems, warnings, summary } = inspectConfig(env);
   const inFile = namesOutsideSettings(Object.keys(readEnvFile(envFile)));

@@ -5,7 +5,7 @@ import { MaintenanceError } from './maintenance-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Opens one connection without a time limit for statements: a copy of a large table takes minutes. */
+/** Opens one connection without a statement timeout: copying a large table takes minutes. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
@@ -13,7 +13,7 @@ export async function connect(url: string): Promise<pg.Client> {
     statement_timeout: 0,
     keepAlive: true,
   });
-  // Without a listener a connection that breaks would end the process. The statement in progress fails too.
+  // Without a listener, a broken connection would end the process. The statement in progress fails in any case.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -7,7 +7,7 @@ type Value = string | number | bigint | null;
 export const LINE_FEED = 10;
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-/** PostgreSQL escapes three more characters than it requires. */
+/** PostgreSQL also escapes `\b`, `\f` and `\v`, although it does not require that. */
 const ESCAPED: Readonly<Record<string, string>> = {
   b: '\b',
   f: '\f',
@@ -37,7 +37,7 @@ export function decodeRow(line: string): (string | null)[] {
   });
 }
 
-/** The number of rows. */
+/** Returns the number of rows. */
 export function linesIn(text: Buffer): number {
   let lines = 0;
   for (let at = text.indexOf(LINE_FEED); at !== -1; at = text.indexOf(LINE_FEED, at + 1)) lines++;

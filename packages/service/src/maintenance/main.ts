@@ -18,13 +18,13 @@ import { checkBackup, restore } from './restore.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-/** A backup leaves the processor to the service. */
+/** A backup must not slow down the service. */
 const LOW_PRIORITY = 10;
 const MIN_KEY_LENGTH = 16;
 
 const report = (line: MaintenanceReport) => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// The command line keeps standard input open: when it ends, so does the work.
+// The CLI keeps standard input open. When the CLI exits, standard input closes and the work is aborted.
 const interrupted = new AbortController();
 const lines = createInterface(process.stdin);
 lines.once('line', (line) => void run(JSON.parse(line) as MaintenanceRequest));
@@ -81,7 +81,7 @@ function depsOf(config: Config, key = config.backupKey): BackupDeps {
   };
 }
 
-/** SQLite, or an SQLSTATE of PostgreSQL. */
+/** Returns whether an error has the code of SQLite or an SQLSTATE of PostgreSQL. */
 const isDatabaseError = (error: unknown) =>
   error instanceof Error && 'code' in error && /^(ERR_SQLITE_ERROR|[\dA-Z]{5})$/.test(String(error.code));
 
@@ -93,7 +93,7 @@ function errorReport(error: unknown): MaintenanceReport {
       type: 'error',
       code: error.exitCode === 3 ? 'SETTINGS_INVALID' : 'DATABASE_UNUSABLE',
       message: error.problems.join('; '),
-      next: error.exitCode === 3 ? 'footbridge config check lists all problems' : 'see docs/operate.md',
+      next: error.exitCode === 3 ? 'run footbridge config check to list all problems' : 'see docs/operate.md',
     };
   if (interrupted.signal.aborted)
     return {
@@ -107,7 +107,7 @@ function errorReport(error: unknown): MaintenanceReport {
       type: 'error',
       code: 'DATABASE_UNUSABLE',
       message: `the database cannot be used: ${reason(error)}; nothing was replaced`,
-      next: 'check the rights of the database user and the log of the database',
+      next: 'check the privileges of the database user and the database log',
     };
   throw error;
 }

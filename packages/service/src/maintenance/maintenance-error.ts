@@ -1,6 +1,6 @@
 import type { MaintenanceCode } from '@footbridge/protocol/maintenance';
 
-/** A maintenance command that cannot do its work: what happened, and what to do next. */
+/** Why a maintenance command failed: what happened, and what to do next. */
 export class MaintenanceError extends Error {
   override readonly name = 'MaintenanceError';
   readonly code: MaintenanceCode;
@@ -13,7 +13,7 @@ export class MaintenanceError extends Error {
   }
 }
 
-/** Errors of the file system when the disk, a quota or a file size limit is exhausted. */
+/** File system errors when the disk, a quota or a file size limit is exhausted. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** SQLite reports a failed write as an I/O error unless the disk is full. */
 const SQLITE_FULL = /database or disk is full|disk I\/O error/;

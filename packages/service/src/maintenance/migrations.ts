@@ -25,7 +25,7 @@ export async function checkMigrations(config: Config): Promise<MigrationSummary[
   return summaries;
 }
 
-/** Applies them, as the next start would. Resolves with what was pending. */
+/** Applies the pending migrations, as the next start would. Resolves with those that were pending. */
 export async function applyMigrations(config: Config): Promise<MigrationSummary[]> {
   const summaries = await checkMigrations(config);
   for (const choice of databasesOf(config).values()) {

@@ -10,7 +10,7 @@ import { connect } from './connect-postgres.ts';
 import { MaintenanceError } from './maintenance-error.ts';
 import type { RestoreTarget, TargetShape } from './restore-target.ts';
 
-/** Our tables are loaded here, and move to the schema of the service at the end. */
+/** The schema in which the tables are loaded before they move to the schema of the service. */
 const LOADING = 'footbridge_restoring';
 const LOCK_TIMEOUT = "set local lock_timeout = '10s'";
 /** PostgreSQL text cannot contain NUL; the service stores U+FFFD instead. */
@@ -26,7 +26,7 @@ export async function openPostgresTarget(
     if (!(await lockOutServices(client)))
       throw new MaintenanceError(
         'DATABASE_IN_USE',
-        'a service uses the PostgreSQL database; nothing was changed',
+        'a service is using the PostgreSQL database; nothing was changed',
         'stop every node, then run the command again',
       );
     const schema = await currentSchema(client);
@@ -92,12 +92,12 @@ async function currentSchema(client: pg.Client): Promise<string> {
   if (typeof name === 'string') return name;
   throw new MaintenanceError(
     'DATABASE_UNUSABLE',
-    'the search_path of the PostgreSQL user names no schema that exists',
+    'the search_path of the PostgreSQL user contains no existing schema',
     'create the schema, for example public',
   );
 }
 
-/** The migrations run on a connection of their own, in the schema for loading. */
+/** Runs the migrations on a separate connection, in the loading schema. */
 async function migrateLoading(url: string, to?: string): Promise<void> {
   const dialect = new PostgresDialect({
     pool: new pg.Pool({ connectionString: url, max: 1 }),
@@ -113,7 +113,7 @@ async function migrateLoading(url: string, to?: string): Promise<void> {
   }
 }
 
-/** Drops the indexes that belong to no constraint. Returns the statements that create them again, faster than row by row. */
+/** Drops the indexes that belong to no constraint. Returns the statements that recreate them: that is faster than updating them with each row. */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes
@@ -133,7 +133,7 @@ async function tablesIn(client: pg.Client, schema: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Generated ids continue after the highest loaded one. */
+/** Sets the sequences of a table so that generated ids continue after the highest loaded one. */
 async function continueIdentity(client: pg.Client, table: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select column_name as name from information_schema.columns

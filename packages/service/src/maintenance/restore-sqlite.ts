@@ -12,7 +12,7 @@ import { syncFolder } from './sync-folder.ts';
 
 const COMPANIONS = ['-wal', '-shm', '-journal'];
 
-/** Loads into a new file, which takes the name of the current one at the end. */
+/** Loads into a new file, which replaces the current one at the end. */
 export async function openSqliteTarget(file: string, shape: TargetShape): Promise<RestoreTarget> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const former = existsSync(file) ? lock(file) : undefined;
@@ -52,7 +52,7 @@ async function createLoading(path: string, { tables, migration }: TargetShape): 
     if (database.isOpen) database.close();
   };
   try {
-    // Nothing has to survive a crash before the file is complete and synchronised.
+    // Nothing has to survive a crash before the file is complete and synced.
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -64000');
     await migrateSqlite(database, { to: migration });
     const indexes = dropIndexes(database);
@@ -62,7 +62,7 @@ async function createLoading(path: string, { tables, migration }: TargetShape): 
         const insert = inserts.get(table);
         if (insert === undefined) throw new Error(`the backup has rows of an unknown table ${table}`);
         database.exec('begin');
-        // The type of the column converts numbers.
+        // The column types convert numbers.
         for (const line of text.toString('utf8').split('\n').slice(0, -1)) insert.run(...decodeRow(line));
         database.exec('commit');
       },
@@ -89,7 +89,7 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Drops the indexes that belong to no constraint. Returns the statements that create them again, faster than row by row. */
+/** Drops the indexes that belong to no constraint. Returns the statements that recreate them: that is faster than updating them with each row. */
 function dropIndexes(database: DatabaseSync): string[] {
   const indexes = database
     .prepare("select name, sql from sqlite_master where type = 'index' and sql is not null")
@@ -101,7 +101,7 @@ function dropIndexes(database: DatabaseSync): string[] {
 const insertInto = ({ name, columns }: TargetShape['tables'][number]): string =>
   `insert into "${name}" (${columns.map((column) => `"${column}"`).join(', ')}) values (${columns.map(() => '?').join(', ')})`;
 
-/** Resolves with the name under which the former file is kept. */
+/** Resolves with the path under which the previous file is kept. */
 async function replace(path: string, file: string, hasFormer: boolean): Promise<string | undefined> {
   const kept = `${file}.before-restore-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   if (hasFormer) {
@@ -116,8 +116,8 @@ async function replace(path: string, file: string, hasFormer: boolean): Promise<
 }
 
 /**
- * Leaving WAL mode requires that no other connection is open, and removes the write-ahead log; the transaction then keeps a service
- * from starting. The next start of the service enters WAL mode again.
+ * Leaving WAL mode fails while another connection is open, and removes the write-ahead log. The exclusive transaction then prevents a
+ * service from starting. The service enters WAL mode again at its next start.
  */
 function lock(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
@@ -125,7 +125,7 @@ function lock(file: string): DatabaseSync {
     database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
     return database;
   } catch (error) {
-    // A damaged database cannot be locked, and is the reason for many a restore.
+    // A damaged database cannot be locked, and is a common reason for a restore.
     if (error instanceof Error && /not a database|malformed/.test(error.message)) return database;
     database.close();
     throw new MaintenanceError(

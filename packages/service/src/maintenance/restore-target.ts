@@ -1,16 +1,16 @@
 import type { RowsRecord } from './backup-records.ts';
 
 /**
- * A database that a restore fills beside the current one. Until `replace` the current one is neither changed nor usable by a
- * service: the target holds a lock on it.
+ * A database that a restore fills next to the current one. Until `replace`, the current one is unchanged, and a lock keeps services
+ * from using it.
  */
 export interface RestoreTarget {
   load(rows: Pick<RowsRecord, 'table' | 'text'>): Promise<void>;
-  /** Completes the loaded database: indexes, then the migrations that the backup does not have. */
+  /** Completes the loaded database: creates the indexes, then applies the migrations that are newer than the backup. */
   finish(): Promise<void>;
-  /** Replaces the current database in one step. Resolves with where the former one is kept, if it is. */
+  /** Replaces the current database in one step. Resolves with the path of the previous one, if it is kept. */
   replace(): Promise<string | undefined>;
-  /** Removes what was not put in place, and releases the lock. */
+  /** Removes what `replace` did not use, and releases the lock. */
   close(): Promise<void>;
 }
 

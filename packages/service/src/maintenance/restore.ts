@@ -25,7 +25,7 @@ type RestoreDeps = BackupDeps;
 
 export interface Restored {
   readonly backup: BackupSummary;
-  /** Where the former databases are kept. */
+  /** The paths of the previous databases that were kept. */
   readonly former: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export async function checkBackup(deps: RestoreDeps, file: string): Promise<Back
   }
 }
 
-/** Verifies a backup, loads it beside the current data and then replaces that. A failure before the last step changes nothing. */
+/** Verifies a backup, loads it next to the current data, then replaces that data. A failure before the last step changes nothing. */
 export async function restore(deps: RestoreDeps, file: string): Promise<Restored> {
   const input = await openFile(file);
   const targets = new Map<DatabaseName, RestoreTarget>();
@@ -108,7 +108,7 @@ interface Match {
   readonly shape: TargetShape;
 }
 
-/** Tokens that are in a separate database belong in one again: merging or splitting could lose some. */
+/** Throws when only the backup or only the settings have a separate token database: merging or splitting could lose tokens. */
 function matching(settings: ReadonlyMap<DatabaseName, DatabaseConfig>, { databases }: Manifest): Match[] {
   const matches = databases.flatMap((shape) => {
     const database = settings.get(shape.name);

@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { MaintenanceError } from './maintenance-error.ts';
 
 /**
- * An encrypted file: a line with the format, a line of JSON that anyone can read, then records. Each record is encrypted with
- * AES-256-GCM under a key of its own file (scrypt over the passphrase and a random salt). The nonce is the number of the record and
- * whether it is the last one, and the associated data is the head, so that changed, missing, exchanged and appended records are
- * detected. A record is its length in four bytes, its ciphertext and its tag.
+ * An encrypted file: a line with the format, a line of unencrypted JSON, then records. Each record is encrypted with AES-256-GCM and a key
+ * that is derived for this file (scrypt over the passphrase and a random salt). The nonce contains the number of the record and whether it
+ * is the last one, and the associated data is the head, so that changed, missing, reordered and appended records are detected. A record
+ * is stored as its length in four bytes, its ciphertext and its tag.
  */
 export interface SealedHead {
   /** The version of Footbridge that wrote the file. */
@@ -29,9 +29,9 @@ const TAG_BYTES = 16;
 const SALT_BYTES = 32;
 const LENGTH_BYTES = 4;
 const MAX_HEAD_BYTES = 4096;
-/** A record of rows has about a megabyte. */
+/** A record of rows is about a megabyte. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
-/** Fixed by the format: a file cannot ask for more memory than this (128 MB). */
+/** Fixed by the format: a file cannot make the reader use more memory than this (128 MB). */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 160 * 1024 * 1024 };
 
 const deriveKey = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);
@@ -67,7 +67,7 @@ export async function createSealed(
 }
 
 export interface SealedReader extends SealedHead {
-  /** The records in order. Throws BACKUP_DAMAGED at the first that is not as it was written, and when the last one is missing. */
+  /** Yields the records in order. Throws BACKUP_DAMAGED at the first altered record, or when the last one is missing. */
   records(): AsyncGenerator<Buffer>;
   /** The size and the SHA-256 of what was read. */
   summary(): { readonly bytes: number; readonly sha256: string };
@@ -80,8 +80,8 @@ export async function openSealed(file: FileHandle, passphrase: string): Promise<
   if (checkOf(key) !== about.check)
     throw new MaintenanceError(
       'BACKUP_KEY_REJECTED',
-      'the key does not belong to this backup; nothing was changed',
-      'pass the key with which the backup was made',
+      'the key does not match this backup; nothing was changed',
+      'pass the key that the backup was made with',
     );
   let hash = createHash('sha256');
   let bytes = 0;
@@ -122,8 +122,8 @@ async function readHead(file: FileHandle): Promise<{ head: Buffer; about: Head }
   if (format === undefined)
     throw new MaintenanceError(
       'BACKUP_DAMAGED',
-      'the file is not a backup of Footbridge, or its beginning is damaged; nothing was changed',
-      'pass a file that footbridge backup made',
+      'the file is not a Footbridge backup, or its header is damaged; nothing was changed',
+      'pass a file made by footbridge backup',
     );
   if (Number(format) > FORMAT)
     throw new MaintenanceError(
@@ -183,7 +183,7 @@ function nonceOf(count: number, last: boolean): Buffer {
   return nonce;
 }
 
-/** Tells a wrong passphrase from a damaged record. */
+/** Distinguishes a wrong passphrase from a damaged record. */
 const checkOf = (key: Buffer) =>
   createHmac('sha256', key).update('footbridge backup key').digest().subarray(0, 16).toString('base64');
 
@@ -191,6 +191,6 @@ export const damaged = (cause?: unknown) =>
   new MaintenanceError(
     'BACKUP_DAMAGED',
     'the backup is damaged or incomplete; nothing was changed',
-    'copy the file again from where it is kept, or use an older backup',
+    'copy the file again from its original location, or use an older backup',
     cause,
   );

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files of the data folder without which the database is of little use: phone numbers are found with the journal key. */
+/** Files in the data folder that the database depends on: phone numbers are looked up with the journal key. */
 export const SECRET_FILES = ['operator-token', 'journal-key'];
 
 export function readSecretFiles(dataDir: string): Record<string, string> {

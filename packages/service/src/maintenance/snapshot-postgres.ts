@@ -7,7 +7,7 @@ import type { RowsPiece, Snapshot } from './snapshot.ts';
 
 const PIECE_BYTES = 1_000_000;
 
-/** A transaction that sees the state at its first statement. */
+/** Opens a transaction that sees the state at its first statement. */
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   const client = await connect(url);
   try {
@@ -37,7 +37,7 @@ async function migrationsOf(client: Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Cuts a stream into pieces that end with a line. Line feeds inside values are escaped. */
+/** Splits a stream into pieces that end at a line feed. Line feeds inside values are escaped. */
 async function* wholeLines(stream: AsyncIterable<Buffer>): AsyncIterable<RowsPiece> {
   let waiting: Buffer[] = [];
   let size = 0;

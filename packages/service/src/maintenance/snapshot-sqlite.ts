@@ -8,7 +8,7 @@ import type { RowsPiece, Snapshot } from './snapshot.ts';
 
 const PIECE_CHARACTERS = 1_000_000;
 
-/** A read transaction in WAL mode: writers do not wait for it. */
+/** Opens a read transaction in WAL mode, which does not block writers. */
 export async function openSqliteSnapshot(file: string): Promise<Snapshot> {
   if (!existsSync(file))
     throw new MaintenanceError(

@@ -1,6 +1,6 @@
 import type { TableShape } from '../sql/tables-at.ts';
 
-/** One consistent state of a database. A service can write meanwhile: it neither waits nor changes what is read here. */
+/** A consistent state of a database. A service can keep writing: it is not blocked, and its changes are not visible here. */
 export interface Snapshot {
   /** The applied migrations, in order. */
   readonly migrations: readonly string[];

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const hasServer = await hasPostgres();
 const url = (module: string) => JSON.stringify(new URL(module, import.meta.url).href);
 
-/** Applies one more migration than this version has, which kills its process after its first statement. */
+/** Returns a program that applies an additional migration, which kills the process after its first statement. */
 const killedIn = (dialect: string) => `
   import { Kysely, PostgresDialect, sql } from ${JSON.stringify(import.meta.resolve('kysely'))};
   import pg from ${JSON.stringify(import.meta.resolve('pg'))};
@@ -38,7 +38,7 @@ async function runKilled(dialect: string): Promise<void> {
   await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });
 }
 
-/** The next start works, and nothing of the interrupted migration is there. */
+/** Expects that the next start works and that nothing of the interrupted migration remains. */
 async function opensCompletely(choice: Parameters<typeof openDatabase>[0]): Promise<void> {
   const database = await openDatabase(choice, () => {});
   const { db } = database;
@@ -68,7 +68,7 @@ describe('migrate', () => {
     },
   );
 
-  it('reports a full disk as such, and completes when there is space again', async () => {
+  it('reports a full disk, and completes once there is space again', async () => {
     const file = join(folder, 'full.sqlite');
     const sqlite = openSqlite(file);
     sqlite.exec('PRAGMA max_page_count = 20');
@@ -81,7 +81,7 @@ describe('migrate', () => {
     await opensCompletely({ engine: 'sqlite', file });
   });
 
-  it('refuses tables that a newer version has changed, and names the change', async () => {
+  it('refuses tables that a newer version has changed, and names the migration', async () => {
     const file = join(folder, 'newer.sqlite');
     const sqlite = openSqlite(file);
     await migrateSqlite(sqlite, { migrations: { ...MIGRATIONS, '9999-newer': { up: async () => {} } } });

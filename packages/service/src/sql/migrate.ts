@@ -12,7 +12,7 @@ export interface MigrateOptions {
   readonly migrations?: Readonly<Record<string, Migration>>;
 }
 
-/** Applies migrations in one transaction: an interrupted one leaves the tables as they were. */
+/** Applies migrations in one transaction: an interrupted run leaves the tables as they were. */
 export async function migrate<Tables>(
   db: Kysely<Tables>,
   { to, schema, migrations = MIGRATIONS }: MigrateOptions = {},

@@ -355,7 +355,7 @@ const reachFields: Migration = {
   },
 };
 
-/** Kept in step with `assets`: adding up the files of a location takes longer with each of them, and every upload needs the sum. */
+/** The totals of `assets` per location: every upload needs them, and computing them takes longer with each file. */
 const assetTotals: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema

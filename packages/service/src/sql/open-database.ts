@@ -81,7 +81,7 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    // One connection always holds the lock that keeps `footbridge restore` away.
+    // One connection is always open: it holds the lock that blocks `footbridge restore`.
     min: 1,
     connectionTimeoutMillis: queryTimeoutMs,
     statement_timeout: 30_000,
@@ -100,8 +100,9 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
 }
 
 /**
- * Adds three things to the pool. Every connection marks the database as in use. PostgreSQL text cannot contain NUL, but ids from outside may, so NUL is stored and searched as
- * U+FFFD. And a connection that breaks between two statements, or stops responding, must not end the process or be reused.
+ * Adds three things to the pool. Every connection marks the database as in use. PostgreSQL text cannot contain NUL, but ids from outside
+ * may, so NUL is stored and searched as U+FFFD. And a connection that breaks between two statements, or stops responding, must not end the
+ * process or be reused.
  */
 function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
   const marked = new WeakSet<PgClient>();
@@ -148,14 +149,14 @@ function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
   };
 }
 
-/** The cause of a failure, and what to do about it, in one line. */
+/** Returns the cause of a failure, and what to do about it, in one line. */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ECONNREFUSED') return 'nothing listens at its address; check that PostgreSQL is running';
   const [, newer] = /previously executed migration (\S+) is missing/.exec(error.message) ?? [];
   if (newer !== undefined)
-    return `a newer version of Footbridge has changed it (${newer}); start that version, or restore a backup of this one`;
+    return `a newer version of Footbridge has changed it (${newer}); start that version, or restore a backup made by this one`;
   if (/database or disk is full|disk I\/O error/.test(error.message) || code === '53100')
     return 'the disk is full; free some space and start again: an interrupted migration leaves the tables as they were';
   if (/not a database|malformed/.test(error.message))

@@ -12,7 +12,7 @@ export async function markInUse(client: ClientBase, timeoutMs: number): Promise<
     text: string;
   });
   if (rows[0]?.locked !== true)
-    throw new EngineError('sql', 'footbridge restore is replacing the tables; wait until it has ended');
+    throw new EngineError('sql', 'footbridge restore is replacing the tables; wait until it has finished');
 }
 
 /** Resolves with false when a service uses the database. The lock lasts until the connection ends. */

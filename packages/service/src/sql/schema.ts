@@ -113,7 +113,7 @@ export interface Schema {
   };
   /** Steps recorded later, or by another node. */
   message_steps: { message_id: string; seq: number; at: number; step: string; detail: string | null };
-  /** The sums of `assets` by location. */
+  /** The totals of `assets` per location. */
   asset_totals: { location_id: string; files: number; bytes: number };
   assets: {
     id: string;
@@ -141,7 +141,7 @@ export interface Schema {
     source: 'crm' | 'word' | 'operator';
     decided_at: number;
   };
-  /** The values that the service wrote into a custom field of contacts. */
+  /** The values that the service has written into a custom field of contacts. */
   reach_fields: {
     location_id: string;
     /** A keyed hash of the phone number or email address. */

@@ -86,7 +86,7 @@ class SqliteDriver implements Driver {
   }
 
   async rollbackTransaction(): Promise<void> {
-    // After a full disk or an I/O error SQLite has rolled back by itself. A second rollback would hide that error.
+    // After a full disk or an I/O error, SQLite has already rolled back. A second rollback would fail and hide that error.
     if (this.#database.isTransaction) this.#connection.control('rollback');
   }
 

@@ -9,7 +9,7 @@ export interface TableShape {
 
 /**
  * Resolves with the tables of our schema after this migration, in order of creation: a table comes after those that it references.
- * The migrations themselves define them, so a database may contain tables of other programs.
+ * The list comes from the migrations, not from a database, which may also contain tables of other programs.
  */
 export async function tablesAt(migration: string): Promise<readonly TableShape[]> {
   const database = new DatabaseSync(':memory:');

@@ -13,7 +13,7 @@ export const contact: Handler = (state, { call, identity }) => {
   return ok({ contact: toBody(found) });
 };
 
-/** Only the settings of "do not disturb" and custom fields are kept. */
+/** Stores only the "do not disturb" settings and custom fields. */
 export const updateContact: Handler = (state, { call, body, identity }) => {
   const id = call.params['contactId'] ?? '';
   const found = state.contacts.byId(id);

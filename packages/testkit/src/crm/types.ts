@@ -126,7 +126,7 @@ export interface Contact {
   source?: string;
   /** By channel, such as `SMS`. */
   dndSettings?: Record<string, unknown>;
-  /** Values by the id of the field. */
+  /** Values by field id. */
   customFields?: Record<string, unknown>;
   dateAdded: string;
   dateUpdated: string;

@@ -30,7 +30,7 @@ export function hasPrometheus(): Promise<boolean> {
   return available(PROMETHEUS);
 }
 
-/** A Prometheus that scrapes these targets every `intervalMs` and evaluates the rules of these files. */
+/** Starts a Prometheus that scrapes these targets every `intervalMs` and evaluates the rules in these files. */
 export async function startPrometheus(
   targets: readonly string[],
   intervalMs: number,

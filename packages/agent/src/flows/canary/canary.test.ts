@@ -10,14 +10,14 @@ const MINUTE = 60_000;
 const INTERVAL = 30 * MINUTE;
 const OWN = '+15550100000';
 
-/** A line whose Messages behaves as `line` says. */
+/** Starts a canary whose Messages behaves as `line` says. Tests change `line` while it runs. */
 function start(saved?: string, clock = new FakeClock()) {
   const line = {
     receipts: true,
-    /** Whether the sent text also arrives as a received one. */
+    /** Whether Messages also receives the sent text. */
     returns: false,
     send: (): SendResult | Promise<SendResult> => ({ result: 'sent', guid: `guid-${sent.length}` }),
-    /** When no other send runs. */
+    /** Resolves when no other send is in progress. */
     turn: Promise.resolve(),
     isConnected: true,
     isReadable: true,
@@ -58,7 +58,7 @@ function start(saved?: string, clock = new FakeClock()) {
 const noon = () => new FakeClock(Date.parse('2026-11-15T12:00:00Z'));
 
 describe('canaries', () => {
-  it('are sent to the own number, a minute after the start and then in the interval', async () => {
+  it('are sent to the own number of the line, a minute after the start and then once per interval', async () => {
     const { canary, sent, clock } = start(undefined, noon());
     await clock.advance(MINUTE - 1);
     expect(sent).toEqual([]);
@@ -74,7 +74,7 @@ describe('canaries', () => {
     ['have an unknown outcome', () => ({ result: 'unknown', code: 'TIMEOUT', message: '' }), 'TIMEOUT'],
     ['hang', () => new Promise(() => {}), undefined],
   ])(
-    'that %s are reported between 4 and 5 minutes after the first, and not earlier',
+    'that %s are reported between 4 and 5 minutes after the first one, not earlier',
     async (_how, send, code) => {
       const { canary, line, sent, clock } = start(undefined, noon());
       await clock.advance(2 * MINUTE);
@@ -92,7 +92,7 @@ describe('canaries', () => {
     },
   );
 
-  it('are sent every 15 minutes while they fail, and the first one that arrives ends that', async () => {
+  it('are sent every 15 minutes while they fail, and the first one that arrives clears the failure', async () => {
     const { canary, line, sent, clock } = start(undefined, noon());
     line.receipts = false;
     await clock.advance(3 * 60 * MINUTE);
@@ -104,7 +104,7 @@ describe('canaries', () => {
     expect(canary.state()).toEqual({ lastOkAt: expect.any(String) });
   });
 
-  it('count as arrived when they come back, and once a late receipt comes', async () => {
+  it('are confirmed by an incoming copy or by a late receipt', async () => {
     const { canary, line, sent, clock } = start(undefined, noon());
     Object.assign(line, { receipts: false, returns: true });
     await clock.advance(2 * MINUTE);
@@ -119,7 +119,7 @@ describe('canaries', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('do not fail because the Mac slept, lost the network or cannot read its store', async () => {
+  it('do not count as failed when the Mac slept, lost the network or cannot read its store', async () => {
     const { canary, line, clock } = start(undefined, noon());
     await clock.advance(2 * MINUTE);
     line.receipts = false;
@@ -135,7 +135,7 @@ describe('canaries', () => {
     expect(canary.state()).toEqual({ lastOkAt: expect.any(String) });
   });
 
-  it('are not sent without a connection, without an own number, and in quiet hours', async () => {
+  it('are not sent without a connection, without a known own number, or in quiet hours', async () => {
     const { line, sent, clock } = start(undefined, new FakeClock(Date.parse('2026-11-15T23:00:00Z')));
     await clock.advance(8 * 60 * MINUTE - 1000);
     expect(sent).toEqual([]);
@@ -150,7 +150,7 @@ describe('canaries', () => {
     expect(sent.map(({ handle }) => handle)).toEqual(['me@example.com']);
   });
 
-  it('do not burst after restarts, and a failing line stays failing over one', async () => {
+  it('do not burst after restarts, and a failing line is still failing after one', async () => {
     const clock = noon();
     let { line, sent, stop, canary } = start(undefined, clock);
     await clock.advance(2 * MINUTE);
@@ -170,7 +170,7 @@ describe('canaries', () => {
     expect(start(line.note, clock).canary.state()).toEqual(failing);
   });
 
-  it('are not sent any more when the agent stops while they wait for another send', async () => {
+  it('are dropped when the agent stops while they wait for another send', async () => {
     const { line, sent, clock, stop } = start(undefined, noon());
     const { promise, resolve } = Promise.withResolvers<void>();
     line.turn = promise;
@@ -181,7 +181,7 @@ describe('canaries', () => {
     expect(sent).toEqual([]);
   });
 
-  it('survive a note that cannot be read and a clock that was set back', async () => {
+  it('survive an unreadable note and a clock that was set back', async () => {
     const { sent, clock } = start('not JSON', noon());
     await clock.advance(2 * MINUTE);
     clock.advanceWallClock(-2 * 60 * MINUTE);

@@ -14,41 +14,42 @@ import type { StoreMemory } from '../../ports/messages/store-generation.ts';
 export interface CanaryDeps {
   readonly settings: { readonly intervalMs: number; readonly quietHours: QuietHours | undefined };
   readonly store: Pick<MessageStore, 'ownHandles' | 'newestRowid' | 'rowsAfter' | 'sendState'>;
-  /** Sends a text by iMessage. Calls `begin` right before, when no other send runs. */
+  /** Sends a text by iMessage once no other send is in progress. Calls `begin` right before. */
   readonly send: (handle: string, text: string, begin: () => void) => Promise<SendResult>;
-  /** Keeps the times over a restart. */
+  /** Keeps the state across restarts. */
   readonly memory: StoreMemory;
-  /** Whether the service is connected. Without a network a canary shows nothing. */
+  /** Whether the agent is connected to the service. Without a network, a canary proves nothing. */
   readonly isConnected: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Times by the wall clock. */
+/** The state that survives a restart. Times are wall-clock times. */
 interface Saved {
   readonly lastAt?: number;
   readonly lastText?: string;
   readonly lastOkAt?: number;
-  /** When the first canary was sent that was not confirmed. Set once the line counts as failing. */
+  /** When the first unconfirmed canary was sent. Set once the line counts as failing. */
   readonly failedSince?: number;
   readonly code?: string;
 }
 
 const TICK_MS = 2_000;
-/** Messages has to connect after a start. */
+/** Gives Messages time to connect after a start. */
 const START_MS = 60_000;
-/** How long a canary waits for its receipt, or for its copy to come back. */
+/** How long a canary waits for its receipt or its incoming copy. */
 const CONFIRM_MS = 100_000;
-/** By then a second canary was not confirmed either. The operator must know within five minutes. */
+/** By then, a second canary is unconfirmed too. The operator must be informed within five minutes. */
 const FAILED_MS = 240_000;
-/** The longest pause between two canaries of a failing line. */
+/** The maximum interval between canaries on a failing line. */
 const RETRY_MS = 900_000;
 const NEW_ROWS = 100;
 const PREFIX = 'Footbridge line check ';
 
 /**
- * Sends a text to the line's own number from time to time. When two in a row get no delivery receipt and do not come back, iMessage on
- * this Mac is dead even if everything else looks healthy. A canary is not a job: it reaches neither the CRM nor the limits of the line.
+ * Periodically sends a text to the line's own number. When two in a row get neither a delivery receipt nor an incoming copy, iMessage on
+ * this Mac is dead even if everything else looks healthy. A canary is not a job: it is not reported to the CRM and does not count towards
+ * the limits of the line.
  */
 export class Canary {
   readonly #deps: CanaryDeps;
@@ -57,7 +58,7 @@ export class Canary {
   #isSending = false;
   /** Canaries in a row that were not confirmed. */
   #unconfirmed: number;
-  /** When the first of them was sent, by the monotonic clock: the Mac may sleep in between. */
+  /** When the first of them was sent, on the monotonic clock because the Mac may sleep in between. */
   #unconfirmedSince: number | undefined;
   #lastGuid: string | undefined;
   #startedAt = 0;
@@ -88,7 +89,7 @@ export class Canary {
     };
   }
 
-  /** Whether a row is a canary, or its copy that came back. */
+  /** Returns whether a row is the latest canary or its incoming copy. */
   isCanary({ text }: Pick<StoredRow, 'text'>): boolean {
     return text !== '' && text === this.#saved.lastText;
   }
@@ -117,7 +118,7 @@ export class Canary {
     return Math.abs(now - (this.#saved.lastAt ?? 0)) >= pauseMs;
   }
 
-  /** Prefers a phone number. Undefined: Messages has had no conversation yet. */
+  /** Prefers a phone number. Returns undefined before the first conversation in Messages. */
   #ownHandle(): string | undefined {
     const handles = whileReadable(() => this.#deps.store.ownHandles()) ?? [];
     return handles.find((handle) => handle.startsWith('+')) ?? handles[0];
@@ -131,7 +132,7 @@ export class Canary {
     this.#isSending = true;
     try {
       const result = await send(handle, text, () => {
-        // It may have waited for another send.
+        // The agent may have stopped while this canary waited for another send.
         signal.throwIfAborted();
         sinceRow = whileReadable(() => store.newestRowid());
         this.#unconfirmedSince ??= clock.monotonic();
@@ -191,7 +192,7 @@ export class Canary {
     this.#save({ failedSince: clock.now() - elapsedMs });
     log.warn(
       { event: 'canary.failed', code: this.#saved.code },
-      'texts to the own number do not arrive, iMessage on this Mac may be dead',
+      'canary not delivered, iMessage on this Mac may be dead',
     );
   }
 
@@ -201,7 +202,7 @@ export class Canary {
   }
 }
 
-/** Another issue reports a store that cannot be read. */
+/** Returns undefined while the store is unreadable, which another issue reports. */
 function whileReadable<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -211,7 +212,7 @@ function whileReadable<T>(read: () => T): T | undefined {
   }
 }
 
-/** A note that cannot be read counts as none: the next canary replaces it. */
+/** Returns an empty state for an unreadable note: the next canary overwrites it. */
 function parse(note: string | undefined): Saved {
   try {
     const value: unknown = note === undefined ? {} : JSON.parse(note);

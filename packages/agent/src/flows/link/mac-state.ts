@@ -19,7 +19,7 @@ const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
 /** States that nothing else in the report shows. */
 const UNREADABLE = new Set<StoreState>(['absent', 'corrupt', 'locked']);
 
-/** What only the running agent knows. */
+/** State that only the running agent has. */
 export interface LineState {
   readonly pacing?: StateFrame['pacing'] | undefined;
   readonly canary?: StateFrame['canary'] | undefined;

@@ -7,11 +7,11 @@ it.each([
   ['www.example.com//', 'example.com'],
   ['http://a', 'a'],
   ['no link', undefined],
-])('finds the link of %j', (text, link) => {
+])('finds the link in %j', (text, link) => {
   expect(linkIn(text)).toBe(link);
 });
 
 it('T54 takes linear time for a link with many slashes', () => {
-  // Quadratic time would exceed the timeout of the test many times.
+  // Quadratic time would far exceed the timeout of the test.
   expect(linkIn(`https://a${'/'.repeat(1_000_000)}b`)).toHaveLength(1_000_002);
 });

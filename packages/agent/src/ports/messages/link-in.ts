@@ -1,8 +1,8 @@
 const SLASH = '/';
 
 /**
- * Returns the first link of a text, without its protocol and trailing slashes, or undefined if it has none. Takes time in proportion to the text,
- * unlike a pattern such as `/+$`: a customer chooses the text.
+ * Returns the first link in a text, without its protocol and trailing slashes, or undefined if there is none. Takes linear time, unlike a
+ * pattern such as `/+$`, because customers control the text.
  */
 export function linkIn(text: string): string | undefined {
   const link = /(?:https?:\/\/|www\.)(\S+)/i.exec(text)?.[1];

@@ -5,7 +5,7 @@ import { succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { CrmCall, CrmClient } from './crm-client.ts';
 
-/** `PUT /contacts/{contactId}`, for a contact that is found by its number. */
+/** `PUT /contacts/{contactId}` for the contact with a given phone number. */
 export function createContactUpdateCalls(
   client: CrmClient,
   contacts: Pick<ContactCalls, 'find'>,

@@ -80,7 +80,7 @@ const QUEUE_FULL = failed('crowded', {
 });
 const LEASE_STORE_AWAY = failed('away', { retryAfterMs: 500, unsent: true });
 
-/** The client of the service, with a figure for metrics. */
+/** A CRM client with a value for metrics. */
 export interface MeasuredCrmClient extends CrmClient {
   /** The number of locations whose circuit is open. */
   readonly openCircuits: number;

@@ -14,7 +14,7 @@ function enterAndLeave(throttle: LocationThrottle, isUrgent = false): void {
 }
 
 describe('the rate limit of a location', () => {
-  it('never exceeds the limit where the calls arrive, and sends all of them', async () => {
+  it('never exceeds the limit as counted on arrival at the CRM, and sends all calls', async () => {
     const call = fc.record({ gap: fc.nat(3000), toCrm: fc.nat(2000), back: fc.nat(2000) });
     await fc.assert(
       fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (calls) => {
@@ -44,7 +44,7 @@ describe('the rate limit of a location', () => {
     );
   });
 
-  it('waits for a response when all calls are in flight', async () => {
+  it('waits for a response when calls in flight use up the limit', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 2);
     const sent: string[] = [];

@@ -13,12 +13,12 @@ const SWEEP_AT = 10_000;
  * wait, and after 20 failures in a row one probe at a time until a call succeeds. A tenth of the calls is reserved for urgent ones,
  * which also go first: a thousand messages that a Mac catches up with must not delay a webhook.
  *
- * A call counts until ten seconds after its response, because the CRM counts a call when it arrives there: at any time between the two.
+ * A call counts from its start until ten seconds after its response: the CRM counts it on arrival, at an unknown time in between.
  */
 export class LocationThrottle {
   readonly #clock: Clock;
   readonly #max: number;
-  /** When the latest calls ended: a ring buffer whose newest entry is before `#next`. */
+  /** End times of the latest calls: a ring buffer whose newest entry is before `#next`. */
   readonly #times: number[] = [];
   #next = 0;
   #inFlight = 0;
@@ -74,7 +74,7 @@ export class LocationThrottle {
     if (this.isOpen) this.#isProbing = true;
   }
 
-  /** Counts a call if the limit allows one and no queued call goes first. Its end is reported with `leave`. */
+  /** Counts a call if the limit allows one and no queued call goes first. Call `leave` when the call ends. */
   tryEnter(isUrgent = false): boolean {
     if ((isUrgent ? this.#urgent.length : this.queued) > 0) return false;
     if (this.#roomAt(isUrgent) > this.#clock.monotonic()) return false;
@@ -83,8 +83,8 @@ export class LocationThrottle {
   }
 
   /**
-   * Queues a call. Resolves with true once it may be sent: then it is counted, and its end is reported with `leave`. Resolves with
-   * false when `signal` aborts first.
+   * Queues a call. Resolves with true once it may be sent; it is then counted until `leave` is called. Resolves with false when
+   * `signal` aborts first.
    */
   enter(isUrgent: boolean, signal?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
@@ -105,7 +105,7 @@ export class LocationThrottle {
     });
   }
 
-  /** A call that entered has its response, or will not be sent. */
+  /** Call when a counted call has its response or will not be sent. */
   leave(): void {
     this.#inFlight--;
     this.#times[this.#next] = this.#clock.monotonic();
@@ -143,7 +143,7 @@ export class LocationThrottle {
     this.#openMs = FIRST_OPEN_MS;
   }
 
-  /** When the limit allows one more call, or Infinity while it depends on the end of another one. */
+  /** Returns when the limit allows one more call, or Infinity while that depends on a call in flight. */
   #roomAt(isUrgent: boolean): number {
     const limit = isUrgent ? this.#max : this.#max - Math.floor(this.#max / 10);
     const free = limit - this.#inFlight;

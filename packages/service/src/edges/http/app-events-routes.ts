@@ -21,7 +21,7 @@ export interface AppEventsRoutesDeps {
     fields: Record<string, unknown>,
     at: number | undefined,
   ) => Promise<void>;
-  /** Whether an event with this app id is about another app, which the same CRM signs with the same key. */
+  /** Returns whether an event with this app id belongs to another app: the CRM signs the events of all apps with one key. */
   readonly isForeign: (appId: unknown) => boolean;
   readonly now: () => number;
   readonly log: Log;
@@ -29,7 +29,7 @@ export interface AppEventsRoutesDeps {
 }
 
 const MAX_BODY = 65_536;
-/** Far more than any event has. A parser would take milliseconds for a body of brackets, before its signature is checked. */
+/** Far more than any event has. The body is parsed before its signature is checked, and one full of brackets would take milliseconds. */
 const JSON_LIMITS = { brackets: 1024, names: 1024 } as const;
 const MAX_TYPE = 100;
 const MAX_ID = 256;
@@ -58,7 +58,7 @@ export function appEventsRoutes(deps: AppEventsRoutesDeps) {
     if (isForeign(fields['appId']))
       log.warn(
         { event: 'app.foreign_event', type: event.type },
-        'event of another app ignored; its webhook URL is the one of this service',
+        'event of another app ignored; that app uses the webhook URL of this service',
       );
     else if (event.type !== DND_EVENT) await handle?.(event);
     else if (event.locationId !== null) await handleDnd(event.locationId, fields, event.at);

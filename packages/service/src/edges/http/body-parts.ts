@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A body may have this many parts of any size. With more, they must have `MIN_AVERAGE_BYTES` on average. */
+/** A body may have this many parts of any size. With more, their average size must be at least `MIN_AVERAGE_BYTES`. */
 const MAX_SMALL_PARTS = 256;
 const MIN_AVERAGE_BYTES = 256;
 /** A smaller body cannot have enough parts to matter. */
 const MIN_CHECKED_LENGTH = 65_536;
 
 /**
- * Disconnects a client that sends its body in tiny parts (T28). Each part costs an event and an object, whatever its size: a megabyte in chunks
- * of one byte takes seconds and more than a hundred megabytes, before anything about the client is known.
+ * Disconnects a client that sends its body in tiny parts (T28). Each part costs an event and an object, whatever its size: a megabyte in
+ * one-byte chunks takes seconds of CPU time and more than a hundred megabytes of memory, before the client is authenticated.
  */
 export function boundBodyParts(request: IncomingMessage): void {
   const { headers } = request;
@@ -17,7 +17,7 @@ export function boundBodyParts(request: IncomingMessage): void {
   if (!isChecked) return;
   let [parts, bytes, isCut] = [0, 0, false];
   const push = request.push.bind(request);
-  // Node's parser calls it for each part, before any reader of the request sees the part.
+  // Node's HTTP parser calls `push` for each part, before any reader sees the part.
   request.push = (part: unknown, encoding?: BufferEncoding) => {
     if (Buffer.isBuffer(part)) {
       parts++;
@@ -27,7 +27,7 @@ export function boundBodyParts(request: IncomingMessage): void {
       isCut = true;
       request.socket.destroy();
     }
-    // The end of a body that was cut is not passed on either: the rest would look like a complete body.
+    // The end of a cut body is not passed on either: the parts before the cut would look like a complete body.
     return isCut ? false : push(part, encoding);
   };
 }

@@ -129,7 +129,7 @@ describe('floods', () => {
     expect(sizes).toEqual([200, 300_000]);
   });
 
-  it('T27 handles pipelined requests one per turn of the event loop, and others in between', async () => {
+  it('T27 handles one pipelined request per turn of the event loop, so that others are served in between', async () => {
     const turns: number[] = [];
     let turn = 0;
     const count = () => {

@@ -35,7 +35,7 @@ export interface ListenerOptions {
   readonly raw?: RawRoute;
   readonly upgrade?: UpgradeRoute;
   readonly routes: readonly ((app: FastifyInstance) => void)[];
-  /** Called after each response of the router. Raw routes report theirs themselves. */
+  /** Called after each response of the router. Raw routes report their own. */
   readonly onServed?: AccessLog | undefined;
 }
 

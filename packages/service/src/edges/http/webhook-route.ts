@@ -33,15 +33,15 @@ export interface WebhookRouteDeps {
   readonly onUnsigned?: (fault: SignatureFault) => void;
 }
 
-/** For metrics, traces and the access log. */
+/** A request and its response, for metrics, traces and the access log. */
 export interface HandledRequest extends Pick<WebhookResponse, 'status' | 'code'> {
   readonly method: string;
   readonly path: string;
   readonly requestId: RequestId;
-  /** The header, unchecked. */
+  /** The raw header, not validated. */
   readonly traceparent: unknown;
   readonly ms: number;
-  /** The size of the response's body. */
+  /** The size of the response body. */
   readonly bytes: number;
 }
 

@@ -24,7 +24,7 @@ export interface AssetUploadDeps {
 }
 
 const PER_LOCATION: Limit = { name: 'assets', max: 600, windowSec: 60 };
-/** Counted before the nodes are asked for the location of the device. */
+/** Counted before the lookup of the device's location, which asks all nodes. */
 const PER_DEVICE: Limit = { name: 'assets-device', max: 600, windowSec: 60 };
 const REJECTIONS = {
   too_large: ['PAYLOAD_TOO_LARGE', 'The file is larger than 100 MB.'],

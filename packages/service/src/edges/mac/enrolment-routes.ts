@@ -19,7 +19,7 @@ export interface EnrolmentRoutesDeps {
 /** Thirty wrong keys, codes or tokens lock an address out until the minute is over. A license key has 140 bits, a pairing code 40. */
 const WRONG: Limit = { name: 'enrolment-wrong', max: 30, windowSec: 60 };
 const BODY_LIMIT = 16_384;
-/** Anyone can send a body, and it is parsed before the request is counted (T54). */
+/** Anyone can send a body, and it is parsed before the rate limit applies (T54). */
 const JSON_LIMITS = { brackets: 64, names: 64 } as const;
 
 /** `POST /mac/activate`, `POST /mac/deactivate` (M7) and `POST /mac/pair` (M12). */

@@ -49,7 +49,7 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'f
 export interface MacGateway {
   /** Open sockets on this node, registered or not. */
   readonly sessions: number;
-  /** The most bytes that wait in the socket of one Mac. */
+  /** The largest number of unsent bytes of one Mac. */
   readonly maxUnsentBytes: number;
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
   /** Rejects new Macs and closes the connected ones within about `ms`, so that they reconnect to another node. */

@@ -221,7 +221,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (this.#state === 'ended') return;
     this.signsOfLife++;
     if (!isText) return this.#violated('frames must be text');
-    // Not parsed, since that would take long (T54): no frame type of ours has that many.
+    // Not parsed, because that would be slow (T54). No known frame has that many objects or names.
     if (data[0] === OPEN_OBJECT && exceedsJsonLimits(data, JSON_LIMITS))
       return this.#ignore('unknown_type', data.length);
     const text = data.toString();

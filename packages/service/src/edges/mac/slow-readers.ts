@@ -20,7 +20,7 @@ export class SlowReaders {
     this.#watched.delete(reader);
   }
 
-  /** The most bytes that one socket has not sent. */
+  /** The largest number of unsent bytes of one socket. */
   get maxUnsent(): number {
     return this.#watched.keys().reduce((most, { unsent }) => Math.max(most, unsent), 0);
   }

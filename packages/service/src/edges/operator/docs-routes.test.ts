@@ -12,7 +12,7 @@ afterEach(() => cleanup.run());
 const PAGE: DocsFile = { type: 'text/html', read: () => Promise.resolve(Buffer.from('<h1>Hi</h1>')) };
 
 describe('the documentation', () => {
-  it('says how it is built while it is not, and needs no restart afterwards', async () => {
+  it('says how to build it while it is missing, and needs no restart once it is built', async () => {
     let site: Map<string, DocsFile> | undefined;
     const app = fastify();
     cleanup.add(() => app.close());

@@ -10,7 +10,7 @@ export interface DocsFile {
 }
 
 const NOT_BUILT =
-  'The documentation was not built. Run `npm run docs` in the checkout and reload this page, or read README.md and the folder docs there.\n';
+  'The documentation has not been built. Run `npm run docs` in the checkout and reload this page, or read README.md and the docs folder there.\n';
 
 /**
  * `GET /docs/`: the documentation. It contains no data of the service, so it needs no sign-in. `site` returns its files by name, or
@@ -18,7 +18,7 @@ const NOT_BUILT =
  */
 export function docsRoutes(site: () => ReadonlyMap<string, DocsFile> | undefined) {
   return (app: FastifyInstance): void => {
-    // The links of the pages are relative to the folder.
+    // The links in the pages are relative to /docs/.
     app.get('/docs', (_request, reply) => reply.redirect('/docs/'));
     app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
       const headers = { ...PAGE_HEADERS, 'Cache-Control': 'no-cache' };

@@ -2,22 +2,22 @@ import type { ServerResponse } from 'node:http';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
-/** Events that follow each other faster than this are written together: a write costs more than an event. */
+/** Events within this time are written together, because a write costs more than an event. */
 export const BATCH_MS = 100;
 const MAX_BATCH = 65_536;
 const MAX_UNREAD = 1_000_000;
 
 /**
- * The response to one client that follows events. Texts are written in batches, the first one after a pause with the next turn of the event
- * loop. A client that does not read costs no writes, and is disconnected when too much waits for it.
+ * The response to one client that follows events. Events are written in batches; after a pause, the first batch is written on the next turn
+ * of the event loop. Nothing more is written to a client that does not read, and it is disconnected when too much is queued for it.
  */
 export class EventStream {
   readonly #response: ServerResponse;
   readonly #clock: Pick<Clock, 'after'>;
   #waiting = '';
-  /** The client has not read what was written. */
+  /** The client has not read the data written so far. */
   #isBlocked = false;
-  /** Set while a batch is collected, and for `BATCH_MS` after each. */
+  /** Set while a batch is collected, and for `BATCH_MS` after each write. */
   #cancelBatch: (() => void) | undefined;
 
   constructor(response: ServerResponse, clock: Pick<Clock, 'after'>) {

@@ -157,7 +157,7 @@ describe('GET /operator/events', () => {
     await reading;
   });
 
-  it('T52 accepts a bounded number of clients of one token', async () => {
+  it('T52 limits the number of clients per token', async () => {
     const { listen } = await start();
     const all = await Promise.all(Array.from({ length: 50 }, () => listen()));
     expect((await listen()).answer.status).toBe(429);

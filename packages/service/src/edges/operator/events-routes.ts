@@ -33,12 +33,12 @@ const HEADERS = {
 
 /**
  * `GET /operator/events`: the events of all nodes as server-sent events. `Last-Event-ID` resumes; `event: gap` means that events
- * were missed. A client that does not read is disconnected and can resume. The stream ends when its token or session does.
+ * were missed. A client that does not read is disconnected and can resume. The stream ends when its token or session becomes invalid.
  */
 export function eventsRoutes({ events, auth, clock }: EventsRoutesDeps) {
   const listeners = new Set<ServerResponse>();
   const slots = new Slots(EVENT_STREAMS);
-  /** Rendered once for all clients. */
+  /** Each event is rendered once for all clients. */
   const lines = new WeakMap<JournalEvent, string>();
   const lineOf = (event: JournalEvent): string => {
     const known = lines.get(event);
@@ -73,7 +73,7 @@ export function eventsRoutes({ events, auth, clock }: EventsRoutesDeps) {
         stream.send(': alive\n\n');
         auth.isValid(operator, signedIn?.session).then(
           (isValid) => isValid || raw.end(),
-          // The database is down: checked again with the next heartbeat.
+          // The database is down. The next heartbeat checks again.
           () => {},
         );
       });

@@ -14,7 +14,7 @@ export interface SignInDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
-/** A token has at most 4096 characters. Larger bodies would be parsed for anyone. */
+/** A token has at most 4096 characters. The body is parsed before authentication. */
 const MAX_BODY = 16_384;
 const SIGN_IN = z.union(
   [

@@ -22,7 +22,7 @@ export class ExportReport {
     this.#log = log;
   }
 
-  /** Returns the exporter, which now reports its results here too. */
+  /** Patches `export` so that each result is also reported here. Returns the same exporter. */
   around<Items, E extends Exporter<Items>>(exporter: E & Exporter<Items>): E {
     const send = exporter.export.bind(exporter);
     exporter.export = (items, done) =>
@@ -41,8 +41,8 @@ export class ExportReport {
     if (isFailing)
       this.#log.warn(
         { event: 'telemetry.export_failed', signal, reason: error?.name },
-        'the collector does not accept traces or metrics, messages are not affected',
+        'telemetry export failed, messages are not affected',
       );
-    else this.#log.info({ event: 'telemetry.exported', signal }, 'the collector accepts exports again');
+    else this.#log.info({ event: 'telemetry.exported', signal }, 'telemetry export works again');
   }
 }

@@ -7,7 +7,7 @@ import { emptyResource } from '@opentelemetry/resources';
 import type { MetricFamily, MetricSample, Metrics } from '../../metrics.ts';
 import { timeOf } from './span-recorder.ts';
 
-/** The metrics of Prometheus as OpenTelemetry, under the same names: there is one definition of each. */
+/** Exports the Prometheus metrics as OpenTelemetry metrics with the same names, so that each has one definition. */
 export function createMetricProducer(metrics: Pick<Metrics, 'families'>, version: string): MetricProducer {
   const startTime = timeOf(Date.now());
   return {
@@ -69,7 +69,7 @@ interface LabelledHistogram {
   readonly value: Histogram;
 }
 
-/** Prometheus counts each bucket with all smaller ones, in a sample of its own. */
+/** Converts Prometheus buckets, which are cumulative and one sample each, to histograms. */
 function histograms(samples: readonly MetricSample[]): LabelledHistogram[] {
   const groups = Map.groupBy(samples, ({ labels: { le: _le, ...labels } }) => JSON.stringify(labels));
   return Array.from(groups.values(), (group) => {

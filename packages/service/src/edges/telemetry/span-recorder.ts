@@ -10,7 +10,7 @@ interface ClosableProvider extends TracerProvider {
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER } as const;
 
-/** Hands out the ids of the span that is being recorded. */
+/** Returns the ids of the span being recorded instead of random ones. */
 class GivenIds implements IdGenerator {
   span: Pick<FinishedSpan, 'traceId' | 'spanId'> = { traceId: '', spanId: '' };
 
@@ -23,7 +23,7 @@ class GivenIds implements IdGenerator {
   }
 }
 
-/** Records spans under their own ids and times. The provider must use the given ids and sample everything. */
+/** Records spans with their own ids and times. The provider must use the given id generator and sample every span. */
 export function createSpanRecorder(provide: (ids: IdGenerator) => ClosableProvider): {
   record(span: FinishedSpan): void;
   shutdown(): Promise<void>;
@@ -53,5 +53,5 @@ export function createSpanRecorder(provide: (ids: IdGenerator) => ClosableProvid
   };
 }
 
-/** Seconds and nanoseconds: the API takes small numbers for times of another clock. */
+/** Returns seconds and nanoseconds: the API would interpret a small plain number as a `performance.now()` time. */
 export const timeOf = (ms: number): HrTime => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];

@@ -28,14 +28,14 @@ export interface TelemetryDeps {
   readonly node: string;
   readonly metrics: Pick<Metrics, 'families'>;
   readonly log: Log;
-  /** A node that stops does not wait longer for the collector. */
+  /** How long `close` waits for the collector at most. */
   readonly closeWithinMs: number;
 }
 
 export interface Telemetry {
   /** Undefined when traces are not exported. */
   readonly traces: Pick<MessageTracesDeps, 'isSampled' | 'record'> | undefined;
-  /** Exports what is waiting, as far as the collector is fast enough. */
+  /** Exports pending data. Gives up after `closeWithinMs`. */
   close(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function startTelemetry(deps: TelemetryDeps): Telemetry {
       const providers = [recorder, meters].filter((provider) => provider !== undefined);
       const closing = providers.map((provider) => provider.shutdown());
       const closed = new AbortController();
-      // The time of the collector, not that of a clock which tests set.
+      // Real time, not the injected clock: the collector does not follow the clock of a test.
       const waiting = sleep(closeWithinMs, undefined, { signal: closed.signal }).catch(() => undefined);
       await Promise.race([Promise.allSettled(closing), waiting]);
       closed.abort();
@@ -89,7 +89,7 @@ function spanRecorder(url: string, headers: Record<string, string>, resource: Re
   return createSpanRecorder((idGenerator) => new TracerProvider({ resource, idGenerator, spanProcessors }));
 }
 
-/** The samplers of OpenTelemetry. They decide by the trace id alone, so all nodes decide alike. */
+/** Follows the caller or samples by trace id, so that all nodes make the same decision. */
 function sampling({ ratio, followsCaller }: TracesConfig): MessageTracesDeps['isSampled'] {
   const sampler = new TraceIdRatioBasedSampler(ratio);
   return (traceId, caller) =>

@@ -51,7 +51,7 @@ export type UploadOutcome =
   | { readonly kind: 'rejected'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
 
 export const MAX_UPLOAD_BYTES = 100_000_000;
-/** What a file takes besides its content, on the disk and in the database: many small ones must not fill them either (T53). */
+/** The overhead of a file on disk and in the database, so that many small files do not fill them either (T53). */
 const BYTES_PER_FILE = 4096;
 const DAY_MS = 86_400_000;
 const NOT_STORED = {

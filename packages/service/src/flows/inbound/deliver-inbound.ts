@@ -72,7 +72,7 @@ export interface InboundDeps extends LeaseChecks {
  * CRM is read before anything is posted again (I9). In order per chat; chats run side by side.
  */
 export interface Inbound {
-  /** The age of the oldest message that is not acknowledged; 0 when there is none. */
+  /** The age of the oldest unacknowledged message; 0 when there is none. */
   readonly oldestSec: number;
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
   /** The CRM wrote to this contact at this number: it is preferred when the search finds several. */
@@ -118,7 +118,7 @@ class InboundDeliveries implements Inbound {
   }
 
   get oldestSec(): number {
-    // A Map keeps the order of insertion.
+    // A Map iterates in insertion order.
     const [oldest] = this.#jobs.values();
     return oldest === undefined ? 0 : (this.#deps.clock.monotonic() - oldest.job.startedAt) / 1000;
   }

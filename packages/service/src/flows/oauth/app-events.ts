@@ -28,12 +28,12 @@ export interface AppEvents {
   serveExpected(): Promise<void>;
 }
 
-/** The id of the app is the first part of its client id. */
+/** Returns the app id: the part of the client id before the first dash. */
 export const appIdOf = (clientId: string): string => clientId.split('-')[0] ?? clientId;
 
 const APP_ID = /^[\da-f]{24}$/;
 
-/** Whether an event is about another app. Events without an app id, and apps with ids of another form, are not told apart. */
+/** Returns whether an event belongs to another app. False if either app id is missing or has an unknown format. */
 export const isOfOtherApp = (appId: unknown, clientId: string): boolean =>
   typeof appId === 'string' &&
   APP_ID.test(appId) &&

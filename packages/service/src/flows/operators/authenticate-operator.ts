@@ -97,7 +97,7 @@ export class OperatorAuth {
     return { operator, session, csrf: csrfOf(session) };
   }
 
-  /** Whether the operator's token, and the session if there is one, are still valid. Does not count as activity. */
+  /** Resolves with whether the operator's token, and its session if there is one, are still valid. Does not count as activity. */
   async isValid({ tokenHash }: Operator, session: string | undefined): Promise<boolean> {
     if (session !== undefined) {
       const known = await this.#deps.operators.findSession(hashOf(session));

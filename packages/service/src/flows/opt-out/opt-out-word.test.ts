@@ -56,7 +56,7 @@ describe('the word of an opt-out', () => {
     'İPTAL',
     'ΣΤΟΠ',
     'arre\u0302t',
-  ])('E4 %j stops, whatever is around and between its letters', (text) => {
+  ])('E4 %j stops, whatever surrounds or separates its letters', (text) => {
     expect(optOutWord(text)).toBe('stop');
   });
 

@@ -162,7 +162,7 @@ const WORDS: Readonly<Record<OptOutWord, readonly string[]>> = {
   ],
 };
 
-/** Zero-width and other invisible characters. Turkish İ becomes i and a dot above, in lower case. */
+/** Zero-width and other invisible characters, and the combining dot above: the lower case of Turkish İ is i with that dot. */
 const INVISIBLE = /[\p{Cf}\u0307]/gu;
 /** Quotes, punctuation, spaces and control characters around the word, and emoji. */
 const AROUND = /^[\s\p{P}\p{S}\p{C}\p{M}]+|[\s\p{P}\p{S}\p{C}\p{M}]+$/gu;

@@ -21,7 +21,7 @@ export interface ForwardDeps {
   readonly log: Log;
   readonly failpoint: Failpoint | undefined;
   readonly clock: Clock;
-  /** The frame was written. `seconds` is the time that took. */
+  /** Called when a frame was written, with the time that took. */
   readonly onForwarded?: (seconds: number) => void;
 }
 

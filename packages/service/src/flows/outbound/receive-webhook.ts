@@ -43,7 +43,7 @@ export interface OutboundDeps
   readonly journal: Journal;
   readonly isSuppressed: IsSuppressed;
   readonly capture: CaptureText;
-  /** A repeated webhook was not sent again. */
+  /** Called when a repeated webhook is not sent again. */
   readonly onReplay?: () => void;
   readonly settings: RateDeps['settings'] & {
     readonly unsignedPerMinute: number;
@@ -55,7 +55,7 @@ export interface OutboundDeps
     readonly replayMemory: boolean;
     /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
     readonly sendAltId: boolean;
-    /** Whether messages are traced, in the trace of the caller if it names one. */
+    /** Whether messages are traced, as part of the caller's trace if there is one. */
     readonly isTraced: boolean;
   };
   readonly limits: Pick<Limits, 'take' | 'peek'>;

@@ -66,7 +66,7 @@ export function createReach({ switchboard, handleHash, clock }: ReachDeps) {
       return cached !== undefined && clock.now() - cached.at < CACHED_MS ? cached : afresh(locationId, phone);
     },
 
-    /** Asks the Mac whatever the cache says. */
+    /** Asks the Mac even if the cache has a value. */
     afresh,
 
     forget: (): void => cache.clear(),

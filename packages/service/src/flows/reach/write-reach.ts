@@ -15,7 +15,7 @@ export interface ReachFieldCalls {
 }
 
 export interface WriteReachDeps {
-  /** Returns the custom field of a location. Undefined: nothing is written there. */
+  /** Returns the custom field of a location, or undefined when nothing is written there. */
   readonly fieldOf: (locationId: string) => string | undefined;
   /** Asks the Mac, not the cache. */
   readonly ask: (locationId: LocationId, handle: string) => Promise<Reach | 'not_connected'>;
@@ -28,20 +28,19 @@ export interface WriteReachDeps {
 /** By then the Mac has sent the message, and has the receipt if the phone is on. */
 const SETTLE_MS = 60_000;
 const RETRY_POLICY = fixedDelay(3, 5000);
-/** Two calls per write, so that a location keeps most of its rate limit for messages. */
+/** The pause after each write, which takes two calls: most of the rate limit of a location is left for messages. */
 const GAP_MS = 1000;
-/** After a failed write, such as one for lack of the scope, the location is left alone. */
+/** How long a location is skipped after a failed write, for example because of a missing scope. */
 const PAUSE_MS = 600_000;
 const MAX_WAITING = 10_000;
 
 /**
- * Keeps a custom field of contacts up to date with how they are reached. Asks the Mac a minute after a message, and writes only what
- * changed; `unknown` never replaces a known value. One write at a time per location. What is not written, because of a failure or a
- * restart, is written after the next message.
+ * Writes how a contact can be reached into a custom field. Asks the Mac a minute after a message, and writes only changes; `unknown` never
+ * replaces a known value. One write at a time per location. A write that is lost to a failure or a restart is made after the next message.
  */
 export class ReachWriter {
   readonly #deps: WriteReachDeps;
-  /** People whose messages are followed by a question to the Mac, with the function that cancels it. */
+  /** People about whom the Mac will be asked, each with the function that cancels the question. */
   readonly #waiting = new Map<string, () => void>();
   readonly #writes = new SerialByKey<object>();
   readonly #pausedUntil = new Map<string, number>();
@@ -51,7 +50,7 @@ export class ReachWriter {
     this.#deps = deps;
   }
 
-  /** A message was exchanged with this person. */
+  /** Call after a message to or from this person. */
   messaged(locationId: LocationId, handle: string): void {
     const key = `${locationId} ${handle}`;
     const { fieldOf, clock } = this.#deps;
@@ -64,7 +63,7 @@ export class ReachWriter {
     this.#waiting.set(key, cancel);
   }
 
-  /** The Mac of the location said how this person is reached. */
+  /** Call when the Mac of the location has reported how this person is reached. */
   learned(locationId: string, handle: string, reach: Reach['reach']): void {
     const fieldId = this.#deps.fieldOf(locationId);
     if (fieldId === undefined || this.#closing.signal.aborted) return;
@@ -105,7 +104,7 @@ export class ReachWriter {
         this.#pausedUntil.set(locationId, clock.now() + PAUSE_MS);
         log.warn(
           { event: 'reach.field_not_written', locationId, http: result.status, reason: result.reason },
-          'reach not written into the contact, next attempt after ten minutes; check CRM_REACH_FIELD_ID and the scope contacts.write',
+          'reach not written to the contact, paused for ten minutes; check CRM_REACH_FIELD_ID and the scope contacts.write',
         );
       }
     } catch (error) {

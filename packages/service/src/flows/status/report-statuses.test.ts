@@ -297,7 +297,7 @@ describe('the CRM receives', () => {
     ['pending', ['delivered']],
     ['absent', ['pending', 'delivered']],
   ] as const)(
-    'A5 only what it does not show yet (%s: %j) when a node that is gone may have told it more than the journal has',
+    'A5 only statuses that it does not show yet (%s: %j) when a lost node may have sent more than the journal has',
     async (shown, expected) => {
       const { put, updates } = openCalls();
       const otherNodes = { ...OTHER_NODES, mayLackStatuses: () => true };

@@ -24,9 +24,9 @@ export interface StatusReportsDeps extends StatusDeliveryDeps, StatusHistoryDeps
   readonly journal: Journal;
   readonly failpoint: Failpoint | undefined;
   readonly count?: (status: Status, result: CountedResult) => void;
-  /** Another request for a message was recognised. */
+  /** Called when another request for the same message is recognised. */
   readonly onRepeat?: () => void;
-  /** The CRM accepted a final status from the Mac, this long after the webhook. */
+  /** Called when the CRM has accepted a final status from the Mac, with the time since the webhook. */
   readonly onTerminal?: (seconds: number) => void;
 }
 

@@ -269,9 +269,9 @@ function traffic({ mac: connected, traffic: { failing, silent }, now }: TenantFa
   const { lastOkAt = null, failedSince, code } = connected.stateReport?.state.canary ?? {};
   if (failedSince !== undefined)
     return broken(
-      `The test texts of the Mac ${quoted(connected.name)} to its own number ${lastOkAt === null ? 'have never arrived' : 'no longer arrive'}${code === undefined ? '' : ` (${code})`}.`,
+      `Test texts from the Mac ${quoted(connected.name)} to its own number ${lastOkAt === null ? 'have never arrived' : 'no longer arrive'}${code === undefined ? '' : ` (${code})`}.`,
       'Send a text by hand in Messages on this Mac. If that fails too, sign out of iMessage there and sign in again.',
-      // Some accounts may not get texts to themselves, so only a line that once did is dead.
+      // Some accounts may never receive their own texts, so only a line that once did counts as dead.
       { kind: 'canary_failed', isDead: lastOkAt !== null, since: Date.parse(failedSince) || null },
     );
   if (failing !== null)

@@ -8,7 +8,7 @@ import type { FinishedSpan } from './trace-messages.ts';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = `00-${TRACE}-b7ad6b7169203331-01`;
 
-/** One node. Its clock is the number of its steps. */
+/** A node whose clock advances by one with each step. */
 function node(isSampled = true) {
   const spans: FinishedSpan[] = [];
   const traces = new MessageTraces({
@@ -59,7 +59,7 @@ describe('the trace of a message', () => {
     expect(JSON.stringify(second.spans)).not.toContain('private');
   });
 
-  it('has the spans that are left after a restart', () => {
+  it('has the remaining spans after a restart', () => {
     const { spans, step } = node();
     const requestId = newRequestId();
     step(requestId, 'mac_says', { code: 'TIMEOUT', detail: { status: 'failed' } });
@@ -79,7 +79,7 @@ describe('the trace of a message', () => {
     expect(spans.map(brief)).toEqual([['Mac', 1, 2, true]]);
   });
 
-  it('does not begin later when the caller does not sample it', () => {
+  it('is not started by a later step when the caller does not sample it', () => {
     const spans: FinishedSpan[] = [];
     const traces = new MessageTraces({
       isSampled: (_traceId, caller) => caller?.isSampled ?? true,

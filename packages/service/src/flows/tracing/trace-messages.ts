@@ -22,13 +22,13 @@ export interface FinishedSpan {
 }
 
 export interface MessageTracesDeps {
-  /** Decides for a whole trace, by its id and by what the caller decided. All nodes must decide alike. */
+  /** Decides for a whole trace, from its id and the caller's decision. All nodes must make the same decision. */
   readonly isSampled: (traceId: string, caller: TraceParent | undefined) => boolean;
   readonly record: (span: FinishedSpan) => void;
   readonly now: () => number;
 }
 
-/** The response to a webhook. */
+/** A webhook and its response. */
 export interface HandledWebhook {
   readonly path: string;
   readonly requestId: string;
@@ -41,12 +41,12 @@ export interface HandledWebhook {
 /** A sampled message that has not ended. */
 interface OpenTrace {
   readonly traceId: string;
-  /** The span that all other spans of the message belong to. */
+  /** The parent of all other spans of the message. */
   readonly rootId: string;
   readonly from: number;
   readonly attributes: Readonly<Record<string, string>>;
   writtenAt: number | undefined;
-  /** When the step before the current one ended. */
+  /** When the previous step ended. */
   since: number;
 }
 
@@ -57,22 +57,22 @@ const UNAUTHORIZED = 401;
 const SERVER_ERROR = 500;
 
 /**
- * One trace per message, from the steps that the journal records anyway, so that messages cost nothing while tracing is off.
+ * Builds one trace per message from the steps that the journal records anyway, so that tracing costs nothing while it is off.
  *
- * The trace id of a message is its request id, or the one that a signed webhook brings in `traceparent`; the id of the span of the webhook is
- * the second half of the request id. So every node continues the trace of a message without asking another one. After a restart the
- * caller's trace is not known any more: the remaining spans then have the request id as their trace id.
+ * The trace id of a message is its request id, or the trace id in the `traceparent` of a signed webhook. The span id of the webhook is the
+ * second half of the request id. Every node can therefore continue a trace without asking another one. After a restart, the caller's trace
+ * is unknown: the remaining spans have the request id as their trace id.
  */
 export class MessageTraces {
   readonly #deps: MessageTracesDeps;
-  /** `declined`: the caller's trace is not sampled, which later steps of the message do not show. */
+  /** `declined`: the caller's trace is not sampled. Later steps of the message do not carry this decision. */
   readonly #open = new RecentCache<string, OpenTrace | 'declined'>(MAX_OPEN);
 
   constructor(deps: MessageTracesDeps) {
     this.#deps = deps;
   }
 
-  /** An unsigned request starts no trace: its sender must not be able to fill the collector. */
+  /** Records the span of a webhook. An unsigned request starts no trace: its sender must not be able to flood the collector. */
   handled({ path, requestId, traceparent, status, code, ms }: HandledWebhook): void {
     if (status === UNAUTHORIZED) return;
     const caller = parseTraceParent(traceparent);
@@ -98,7 +98,7 @@ export class MessageTraces {
     });
   }
 
-  /** Takes a step of any message. */
+  /** Records the spans that end with a step of a message. */
   step(event: JournalEvent): void {
     const trace = this.#open.get(event.messageId) ?? this.#begin(event);
     if (trace === undefined || trace === 'declined') return;
@@ -154,7 +154,7 @@ export class MessageTraces {
     trace.since = at;
   }
 
-  /** A status, or an attempt to deliver an inbound message that failed. Its time includes the wait for the rate limit and retries. */
+  /** Records a status call, or a failed attempt to deliver an inbound message. Its duration includes rate limiting and retries. */
   #crmCall(trace: OpenTrace, { messageId, step, at }: JournalEvent, detail: StepDetail): void {
     const { status, http } = detail;
     const from = status === 'pending' ? (trace.writtenAt ?? trace.since) : trace.since;
@@ -175,13 +175,13 @@ export class MessageTraces {
       if (caller !== undefined) this.#open.set(messageId, 'declined');
       return undefined;
     }
-    // A Mac may report a request that it made up.
+    // A Mac may report a request id that it made up.
     if (requestTime(messageId) === undefined) return undefined;
     const isInbound = message?.direction === 'inbound';
     const locationId = message?.locationId ?? recorded.message?.locationId;
     const trace: OpenTrace = {
       traceId,
-      // A Mac may send an inbound message again, which is then another span of the same trace.
+      // A Mac may resend an inbound message, which is then another span of the same trace.
       rootId: isInbound ? randomBytes(8).toString('hex') : spanIdOf(messageId),
       from: at,
       attributes: {
@@ -236,7 +236,7 @@ export class MessageTraces {
 const outcomeOf = ({ status }: StepDetail): Attributes =>
   typeof status === 'string' ? { 'footbridge.outcome': status } : {};
 
-/** A UUID has as many digits as a trace id. */
+/** A UUID without dashes is a valid trace id. */
 const traceIdOf = (id: string): string =>
   id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24);
 

@@ -31,7 +31,7 @@ const MAX_CHANGES = 1000;
 export interface SqlAlertOutboxDeps {
   readonly db: Database;
   readonly clock: Clock;
-  /** False: every claim of another process is that of a process that ended. */
+  /** Whether other nodes use the database. If not, a claim of another process belongs to one that has ended. */
   readonly otherNodes: boolean;
 }
 

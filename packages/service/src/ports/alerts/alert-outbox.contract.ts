@@ -6,7 +6,7 @@ import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
 
 interface Opened {
   readonly outbox: AlertOutbox;
-  /** The outbox of a node that is the only one. */
+  /** The outbox of a single node. */
   readonly alone: AlertOutbox;
   readonly clock: FakeClock;
   /** Opens an issue, or closes it. */
@@ -52,7 +52,7 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       expect((await outbox.stateOf('slack')).pending).toBe(2);
     });
 
-    it('without other nodes, claims at once what a process claimed that ended', async () => {
+    it('without other nodes, immediately reclaims an alert of a process that has ended', async () => {
       const { alone, openIssue } = opened;
       await openIssue('one');
       await alone.enqueue('webhook', SINGLE);

@@ -30,7 +30,7 @@ export interface ReceiverState {
  *   open, not about those that were closed before.
  * - `claim` resolves with the oldest alert of a receiver that was not sent, if its time has come and no other node has claimed it. Alerts of a
  *   receiver are therefore sent one at a time, in order. A claim ends with `sent`, `failed` or `giveUp`, or after `CLAIM_MS` when its node is gone;
- *   without other nodes, at once when its process is gone.
+ *   without other nodes, it ends as soon as its process is gone.
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface AlertOutbox {

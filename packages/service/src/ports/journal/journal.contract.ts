@@ -303,7 +303,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect([...(await journal.lastInbound(since))]).toEqual([['loc1', since + 5]]);
     });
 
-    it('counts the sends of a span of time that have no result', async () => {
+    it('counts the sends in a period that have no result', async () => {
       const from = clock.now();
       const send = async (id: string, state?: 'delivered' | 'failed') => {
         journal.open(entry({ id }), 'accepted');

@@ -150,7 +150,7 @@ export interface JournalReader {
    * result. A few per location.
    */
   troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>>;
-  /** Resolves with the number of messages of this span of time that were written to a Mac and have no result. */
+  /** Resolves with the number of messages in this period that were written to a Mac and have no result. */
   unfinishedSends(from: number, until: number): Promise<number>;
   /** Resolves with the newest entry of an inbound message. */
   inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined>;

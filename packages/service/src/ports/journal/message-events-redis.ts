@@ -186,7 +186,7 @@ class RedisMessageEvents implements MessageEvents {
     return entries.length === ENTRIES_PER_READ;
   }
 
-  /** Called once per entry, whatever the number of followers. */
+  /** Decrypts an entry. Called once per entry, not once per follower. */
   #open({ id, sealed }: Entry): Opened {
     const batch = this.#cipher.open(Buffer.from(sealed, 'base64'));
     if (batch === undefined) return { id, gap: 'whole', events: [] };

@@ -260,7 +260,7 @@ export function createReader(db: Database, hash: KeyedHash) {
         .selectFrom('messages')
         .select((eb) => eb.fn.countAll().as('count'))
         .where('status', 'in', ['written', 'pending'])
-        // The index of unfinished messages has this condition.
+        // The condition of the partial index on unfinished messages.
         .where('status', '<>', sql.lit('delivered'))
         .where('direction', '=', 'outbound')
         .where('created_at', '>=', from)

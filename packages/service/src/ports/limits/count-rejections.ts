@@ -1,6 +1,6 @@
 import type { Limits, Verdict } from './limits.ts';
 
-/** Calls `count` with the name of the limit for each request that is over it. */
+/** Calls `count` with the name of the limit for each rejected request. */
 export function countRejections(limits: Limits, count: (name: string) => void): Limits {
   return {
     take(limit, key) {

@@ -69,6 +69,6 @@ async function guarded<T>(task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {
-    throw new EngineError('sql', 'the values written into CRM fields are unavailable', error);
+    throw new EngineError('sql', 'the recorded reach of contacts is unavailable', error);
   }
 }

@@ -13,7 +13,7 @@ import type { Suppressions } from './suppressions.ts';
 const numberOf = (index: number) => `+1415555${index}`;
 const hashes = (handle: string) => [`new(${handle})`, `old(${handle})`];
 
-describe('the filter of suppressions', () => {
+describe('the suppression filter', () => {
   let database: OpenDatabase;
   let stored: Suppressions;
   const clock = new FakeClock();
@@ -57,7 +57,7 @@ describe('the filter of suppressions', () => {
     expect(lookUps.length).toBeLessThan(50);
   });
 
-  it('E4 looks up every number until it is loaded, also after a failed load', async () => {
+  it('E4 looks up every number until it is loaded, even after a failed load', async () => {
     await stop(stored, numberOf(1));
     let isDown = true;
     const { filter, lookUps } = open({
@@ -78,7 +78,7 @@ describe('the filter of suppressions', () => {
     expect(lookUps).toHaveLength(1);
   });
 
-  it('E4 knows an opt-out as soon as it is recorded, its end, and restored ones', async () => {
+  it('E4 reflects an opt-out, its removal and restored opt-outs as soon as they are recorded', async () => {
     const { filter } = open();
     const loading = filter.load();
     await stop(filter, numberOf(1));

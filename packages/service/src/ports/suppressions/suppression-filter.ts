@@ -19,9 +19,9 @@ const PAGE = 1000;
 const RETRY_MS = 60_000;
 
 /**
- * Suppressions of which a Bloom filter is in memory, so that the hot path touches no disk: a number that is not in the filter is not
- * suppressed, any other is looked up. Only for a single node, whose own calls are the only changes. Until the filter is loaded, every
- * number is looked up.
+ * Suppressions with an in-memory Bloom filter, so that the hot path does not touch the disk: a number that is not in the filter is not
+ * suppressed, and any other is looked up. Only for a single node, because it does not see changes by other nodes. Until the filter is
+ * loaded, every number is looked up.
  */
 export class SuppressionFilter implements Suppressions {
   readonly #deps: SuppressionFilterDeps;
@@ -34,7 +34,7 @@ export class SuppressionFilter implements Suppressions {
     this.#deps = deps;
   }
 
-  /** Never rejects. A load that fails is repeated. */
+  /** Loads the filter. Never rejects: a failed load is retried. */
   async load(): Promise<void> {
     const { stored, clock, log } = this.#deps;
     try {

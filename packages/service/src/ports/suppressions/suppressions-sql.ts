@@ -51,7 +51,7 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
         .execute();
   }
 
-  // Every webhook runs this query, and building it would cost more than running it.
+  // Compiled once: every webhook runs this query, and building it costs more than running it.
   const lookUp = db
     .selectFrom('suppressions')
     .select('handle_hash')
@@ -89,7 +89,7 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
         if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
         if (handle !== undefined) query = query.where('handle_hash', 'in', [...hashes(handle)]);
         if (after !== undefined)
-          // Compared as a row, so that a page begins at its place in the index and does not skip all rows before it.
+          // A row comparison lets the index seek to the start of the page instead of skipping all rows before it.
           query = query.where(
             sql<boolean>`(location_id, handle_hash) > (${after.locationId}, ${after.hash})`,
           );

@@ -91,11 +91,11 @@ export interface ConfirmedNotice extends MacName {
   readonly requestIds: readonly string[];
 }
 
-/** What a former owner of a location leaves to the next one, in milliseconds from now. */
+/** What a former owner of a location reports to the next one. Durations from now. */
 export interface Settled {
-  /** A still earlier owner may have calls in flight. */
+  /** How long an even earlier owner may still have calls in flight. */
   readonly unsettledMs: number;
-  /** A still earlier owner may have told the CRM statuses that it did not record. */
+  /** How long to expect that an even earlier owner sent statuses to the CRM without recording them. */
   readonly unrecordedMs: number;
 }
 

@@ -304,7 +304,7 @@ export class NodeBus {
     const { promise, resolve } = Promise.withResolvers<void>();
     let [results, expected] = [0, Infinity];
     this.#lists.set(id, (macs) => {
-      // A node of an earlier version lists all.
+      // A node of an earlier version ignores `deviceId` and lists all Macs.
       for (const mac of macs) if (deviceId === undefined || mac.deviceId === deviceId) all.push(mac);
       if (++results >= expected) resolve();
     });

@@ -24,7 +24,7 @@ export class Settlement {
    * time until which calls of a node that is gone may be in flight.
    */
   readonly #formerOwners = new Map<string, Promise<number>>();
-  /** The locations that a node which is gone had lately, and the monotonic time until which its unrecorded statuses matter. */
+  /** Locations recently held by a node that is gone, with the monotonic time until which its unrecorded statuses matter. */
   readonly #unrecorded = new Map<string, number>();
   readonly #rejecting = new RejectingNodes();
 

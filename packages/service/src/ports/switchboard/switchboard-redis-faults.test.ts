@@ -469,7 +469,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(await here.board.settled(lease)).toBe(0);
   });
 
-  it('A5 says for ten minutes, at every next owner, that statuses of an owner that is gone may be missing', async () => {
+  it('A5 reports to every next owner, for ten minutes, that statuses of a lost owner may be missing', async () => {
     const [gone, here, next] = [await node(), await node(), await node()];
     const location = freshLocation();
     const first = await bound(gone.board, location, connect('device-1'));

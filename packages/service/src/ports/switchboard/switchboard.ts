@@ -141,10 +141,10 @@ export class UncertainSendError extends EngineError {
   override readonly name = 'UncertainSendError';
 }
 
-/** Which Macs are listed, and how. */
+/** Which Macs `boundMacs` lists, and whether with their states. */
 export interface MacQuery {
   readonly withStates?: boolean | undefined;
-  /** Undefined: of all devices. */
+  /** Undefined: all devices. */
   readonly deviceId?: string | undefined;
 }
 
@@ -180,7 +180,7 @@ export interface BoundMac {
  * - `settled` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
  *   of them is gone or does not say so within `SETTLE_TIMEOUT_MS`, it resolves with the milliseconds for which a call of it may still be
  *   in flight, and after that time with 0. Never rejects.
- * - `mayLackStatuses` returns whether a node that had the location in the last ten minutes is gone without settling: it may have told the CRM
+ * - `mayLackStatuses` returns whether a node that held the location in the last ten minutes is gone without settling: it may have sent the CRM
  *   statuses that are not in the journal. Call it after `settled`.
  * - `statusElsewhere` is for a request that was accepted under the lease. Other nodes that rejected a request for the same message end their
  *   reports of it first, as far as they respond. Then it asks all other nodes what they know of the message, and resolves with the newest. A
@@ -234,7 +234,7 @@ interface Holding {
   readonly since: number;
 }
 
-/** The entries of this node for `boundMacs`. */
+/** Returns the entries of this node for `boundMacs`. */
 export function boundMacsOf(
   holdings: Iterable<Holding>,
   node: string,
