@@ -12,7 +12,7 @@ const served = ({ logs }: RunningBridge) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ event }) => event === 'http.served');
 
-/** Requests with private data in every place that has room for it. */
+/** Sends requests with private data in every place that can hold it. */
 async function request(
   { url, operatorUrl, operatorToken }: RunningBridge,
   key: ReturnType<typeof ed25519Key>,
@@ -33,7 +33,7 @@ async function request(
   }));
 }
 
-it('logs each response with its route, status, duration, size and request id, and nothing private', async () => {
+it('the access log has the route, status, duration, size and request id of each response, and nothing private', async () => {
   const key = ed25519Key();
   const bridge = await startBridge({ ACCESS_LOG: 'true', CRM_PUBLIC_KEY: key.publicKey });
   const responses = await request(bridge, key);
@@ -55,7 +55,7 @@ it('logs each response with its route, status, duration, size and request id, an
   expect(JSON.stringify(lines)).not.toMatch(/canary|4155550100/);
 });
 
-it('is off by default', async () => {
+it('the access log is off by default', async () => {
   const key = ed25519Key();
   const bridge = await startBridge({ CRM_PUBLIC_KEY: key.publicKey });
   await request(bridge, key);

@@ -108,7 +108,7 @@ function anchorsIn(markdown: string): string[] {
   return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 }
 
-/** `A2–A5, W16` as single numbers. */
+/** Expands `A2–A5, W16` to single clause numbers. */
 const numbersIn = (text: string): string[] =>
   [...text.matchAll(/([A-Z])(\d+)(?:–[A-Z](\d+))?/g)].flatMap(([, chapter = '', from = '', to = from]) =>
     Array.from({ length: Number(to) - Number(from) + 1 }, (_, index) => `${chapter}${Number(from) + index}`),

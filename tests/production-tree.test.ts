@@ -34,7 +34,7 @@ const RUNTIME: Record<string, readonly string[]> = {
     'ws',
     'zod',
   ],
-  // Their pages are built with development dependencies; at run time they are files.
+  // Their pages are built with development dependencies; at run time they are only files.
   console: [],
   site: [],
   // Run only from a checkout with development dependencies: `npm ci`, not `npm ci --omit=dev`.

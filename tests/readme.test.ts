@@ -18,7 +18,7 @@ function envFile(index: number): Record<string, string> {
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
-// The commands of the page are run by tests/docs.
+// tests/docs runs the commands of this page.
 describe('README.md', () => {
   it('says on the first screen what does not work on a real Mac and what was not verified', () => {
     expect(firstScreen).toContain('real Mac');

@@ -10,7 +10,7 @@ const WORKFLOWS = readdirSync(join(ROOT, '.github/workflows')).map((name) => `.g
 
 const PUBLISH = '.github/workflows/publish.yml';
 
-/** The rights of each job beyond reading. A new one is a decision. */
+/** The permissions of each job beyond reading. Adding one must be deliberate. */
 const RIGHTS: Readonly<Record<string, readonly string[]>> = {
   'publish.yml npm': ['id-token'],
   'publish.yml image': ['packages', 'id-token'],
@@ -48,7 +48,7 @@ describe('the repository', () => {
     expect(read(path)).toMatch(/^permissions:\n {2}contents: read\n\n/m);
   });
 
-  it.each(WORKFLOWS)('%s gives a job more rights only where it needs them, and a time limit', (path) => {
+  it.each(WORKFLOWS)('%s grants only the listed permissions, and limits the time of each job', (path) => {
     for (const [name, job] of Object.entries(workflowOf(path).jobs)) {
       const rights = Object.entries(job.permissions ?? {}).filter(([, access]) => access !== 'read');
       expect(rights.map(([right]) => right)).toEqual(RIGHTS[`${basename(path)} ${name}`] ?? []);
@@ -56,19 +56,22 @@ describe('the repository', () => {
     }
   });
 
-  it.each(WORKFLOWS)('%s keeps no credentials after a checkout, and puts no input into a script', (path) => {
-    const steps = Object.values(workflowOf(path).jobs).flatMap((job) => job.steps);
-    for (const { uses = '', run = '', with: options } of steps) {
-      if (uses.startsWith('actions/checkout@')) expect(options?.['persist-credentials']).toBe(false);
-      expect(run).not.toMatch(/\$\{\{\s*(?:github\.event|inputs|secrets|steps)/);
-    }
-  });
+  it.each(WORKFLOWS)(
+    '%s does not persist credentials after a checkout, and interpolates no input into scripts',
+    (path) => {
+      const steps = Object.values(workflowOf(path).jobs).flatMap((job) => job.steps);
+      for (const { uses = '', run = '', with: options } of steps) {
+        if (uses.startsWith('actions/checkout@')) expect(options?.['persist-credentials']).toBe(false);
+        expect(run).not.toMatch(/\$\{\{\s*(?:github\.event|inputs|secrets|steps)/);
+      }
+    },
+  );
 
   it.each(WORKFLOWS.filter((path) => path !== PUBLISH))('a new push cancels %s', (path) => {
     expect(read(path)).toMatch(/^concurrency:\n {2}group: .+\n {2}cancel-in-progress: true\n/m);
   });
 
-  it('a release is not cancelled, and publishes what the dry run made, with provenance and a signature', () => {
+  it('a release is not cancelled, and publishes what the dry run built, with provenance and a signature', () => {
     const { concurrency, jobs } = workflowOf(PUBLISH);
     expect(concurrency['cancel-in-progress']).toBe(false);
     const runs = Object.values(jobs).flatMap(({ steps }) => steps.map(({ run = '' }) => run));

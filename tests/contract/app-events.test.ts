@@ -49,7 +49,7 @@ describe('E1 the endpoint for app events', () => {
     }
   });
 
-  it('E1 T54 gives 400 for an event with thousands of lists, which would take long to parse', async () => {
+  it('E1 T54 gives 400 for an event with thousands of arrays, which would be slow to parse', async () => {
     const bridge = await start();
     const lists = Array.from({ length: 2000 }, () => []);
     const sent = await bridge.crm.sendAppEvent({ type: 'SomethingNew', locationId: LOCATION, lists });
@@ -110,7 +110,7 @@ describe('E1 the endpoint for app events', () => {
     expect(await states(bridge)).toEqual({ [LOCATION]: 'uninstalled' });
   });
 
-  it('E1 accepts a replayed event once: an old installation does not restore an uninstalled app', async () => {
+  it('E1 ignores a replayed event: an old installation does not restore an uninstalled app', async () => {
     const bridge = await start({ oauth: 'ready' });
     const now = bridge.clock.now();
     const replay = { type: 'INSTALL', locationId: LOCATION, companyId: COMPANY, ...at(now - 60_000) };
@@ -119,7 +119,7 @@ describe('E1 the endpoint for app events', () => {
     expect(await states(bridge)).toEqual({ [LOCATION]: 'uninstalled' });
   });
 
-  it('E1 gives 401 for an altered body, a signature under another header, and the literal N/A', async () => {
+  it('E1 gives 401 for an altered body, a signature in another header, and the literal N/A', async () => {
     const bridge = await start({ oauth: 'ready' });
     const { key } = bridge.crm;
     const event = JSON.stringify({ type: 'UPDATE', locationId: LOCATION });

@@ -220,7 +220,7 @@ describe('attachments', () => {
     expect(bytes).toBeLessThanOrEqual(1_000_000);
   });
 
-  it('T53 counts what a file takes besides its content, so that many small ones do not fill the disk', async () => {
+  it('T53 counts the overhead of each file, so that many small files do not fill the disk', async () => {
     const { upload, operator } = await start({ ASSET_QUOTA_MB: '1' });
     const statuses = new Set<number>();
     for (let round = 0; round < 60 && !statuses.has(507); round++)
@@ -231,7 +231,7 @@ describe('attachments', () => {
     expect(count).toBeLessThan(260);
   });
 
-  it('T52 limits the uploads of a Mac without a location, for whose location all nodes are asked', async () => {
+  it('T52 limits the uploads of a Mac without a location, because each lookup asks all nodes', async () => {
     const { bridge, upload } = await start();
     const created = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
       method: 'POST',

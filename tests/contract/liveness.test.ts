@@ -105,7 +105,7 @@ describe('liveness of a line', () => {
     expect(await livenessAt(bridge, '/operator/tenants')).toMatchObject({ state: 'degraded' });
   });
 
-  it('S6 calls a line degraded whose test texts have never arrived', async () => {
+  it('S6 reports a line as degraded when its test texts have never arrived', async () => {
     const bridge = await start({});
     const mac = await bridge.mac();
     mac.send({ ...HEALTHY, canary: { lastOkAt: null, failedSince: '2026-11-15T09:12:00Z' } });

@@ -47,7 +47,7 @@ async function replyNow(mac: Mac, reach: Word): Promise<void> {
 
 const writes = (bridge: TestBridge) => bridge.crm.callsTo('updateContact');
 
-/** A later write of another contact shows that nothing more was written before it. */
+/** Writes another contact and waits for it, so that earlier writes have finished. Resolves with their number. */
 async function writesSettled(bridge: TestBridge, mac: Mac): Promise<number> {
   const phone = `+1415555${String(1000 + writes(bridge).length).padStart(4, '0')}`;
   const { id } = bridge.crm.addContact({ locationId: LOCATION, phone });
@@ -61,7 +61,7 @@ async function writesSettled(bridge: TestBridge, mac: Mac): Promise<number> {
 }
 
 describe('the reach of a contact in a custom field', () => {
-  it('is written after a message, valid by the OpenAPI document of the CRM, and follows each change once', async () => {
+  it('is written after a message, as the OpenAPI document of the CRM requires, and once per change', async () => {
     const { bridge, mac, shown } = await startWithField();
     await bridge.webhook();
     await mac.nextFrame('send', 60_000);
@@ -86,7 +86,7 @@ describe('the reach of a contact in a custom field', () => {
     expect(JSON.stringify(rows) + bridge.log).not.toMatch(/4155550100/);
   });
 
-  it('is asked for once after several messages within a minute', async () => {
+  it('is requested once after several messages within a minute', async () => {
     const { bridge, mac, shown } = await startWithField();
     for (let count = 0; count < 3; count++) await bridge.webhook();
     await say(mac);
@@ -123,7 +123,7 @@ describe('the reach of a contact in a custom field', () => {
     await until(() => shown() === 'iMessage');
   });
 
-  it('does not delay or fail a message when the CRM rejects it, and leaves the location alone for ten minutes', async () => {
+  it('does not delay or fail a message when the CRM rejects the write, and is not written again for ten minutes', async () => {
     const { bridge, mac, shown } = await startWithField();
     bridge.crm.injectFault({ match: 'updateContact', how: { status: 403 } });
     await say(mac);
@@ -139,7 +139,7 @@ describe('the reach of a contact in a custom field', () => {
     await until(() => shown() === 'SMS');
   });
 
-  it('is not asked for, and not written, without the setting and in other locations', async () => {
+  it('is neither requested nor written without the setting, or in other locations', async () => {
     for (const env of [{}, { CRM_REACH_FIELD_ID: 'locCCCCCCCCCCCCCCCC3=field' }] as Record<
       string,
       string

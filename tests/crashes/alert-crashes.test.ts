@@ -57,7 +57,7 @@ async function start() {
 }
 
 describe('kill -9 while an alert is sent', () => {
-  it('loses no alert and repeats none that its receiver did not take', async () => {
+  it('loses no alert, and a receiver that had not accepted it gets it once', async () => {
     const { service, webhook, signOut, settled, mailIds } = await start();
     webhook.behaviour = () => 'hang';
     await signOut();
@@ -72,7 +72,7 @@ describe('kill -9 while an alert is sent', () => {
     expect(new Set(mailIds()).size).toBe(1);
   }, 300_000);
 
-  it('repeats an alert that its receiver took unrecorded, once and with the same id', async () => {
+  it('resends an alert whose acceptance was not recorded, once and with the same id', async () => {
     const { service, webhook, signOut, settled, mailIds } = await start();
     await service.restart({ FAILPOINTS: 'alerts.afterSend:kill' });
     await signOut();

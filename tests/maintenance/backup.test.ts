@@ -30,7 +30,7 @@ beforeAll(async () => {
 interface Stored {
   readonly env: Record<string, string>;
   readonly database: DatabaseConfig;
-  /** Loses everything that the service had stored. */
+  /** Deletes everything that the service has stored. */
   readonly destroy: () => Promise<void>;
 }
 
@@ -66,7 +66,7 @@ const withKey = (folder: string): Record<string, string> => {
 };
 
 describe.each(Object.entries(ENGINES))('footbridge backup and restore: %s', (_engine, store) => {
-  it('restores all data of a running service after it was destroyed', async () => {
+  it('restores all data of a running service after the data was destroyed', async () => {
     const { env, database, destroy } = await store();
     const folder = await tempDir(cleanup);
     const file = join(folder, 'footbridge.backup');
@@ -102,7 +102,7 @@ describe.each(Object.entries(ENGINES))('footbridge backup and restore: %s', (_en
     await again.close();
   });
 
-  it('replaces data that is there, and generated ids continue after the restored ones', async () => {
+  it('replaces existing data, and generated ids continue after the restored ones', async () => {
     const { env, database } = await store();
     const file = join(await tempDir(cleanup), 'footbridge.backup');
     mkdirSync(env['DATA_DIR'] ?? '', { mode: 0o700 });
@@ -167,7 +167,7 @@ describe.skipIf(!hasServer)('between engines', () => {
   });
 });
 
-it('reports a disk that fills up, and leaves the data and the folder of the backup as they were', async () => {
+it('reports a disk that fills up, and leaves the data and the backup folder as they were', async () => {
   const stored = await ENGINES['SQLite']?.();
   if (stored === undefined) throw new Error('SQLite is always there');
   const { env, database } = stored;
@@ -178,7 +178,7 @@ it('reports a disk that fills up, and leaves the data and the folder of the back
   const file = join(folder, 'footbridge.backup');
   await backup(depsOf(env), file, false);
   const before = await dump(database);
-  /** A limit of the size of files: the file system reports an error in the middle of a write, as on a full disk. */
+  /** Limits the size of files, so that the file system reports an error in the middle of a write, as on a full disk. */
   const limited = (blocks: number, ...args: string[]) =>
     promisify(execFile)(
       'sh',

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await fill(database);
   await backup(depsOf(env), join(folder, 'good'), false);
   good = readFileSync(join(folder, 'good'));
-  // The data has changed since the backup, so that a restore would be seen.
+  // The data changes after the backup, so that an unwanted restore would be detected.
   await inDatabase(database, (db) => db.deleteFrom('suppressions').execute());
   before = await dump(database);
 });
@@ -43,7 +43,7 @@ const changed = (at: number) => {
   copy[at] = (copy[at] ?? 0) ^ 1;
   return copy;
 };
-/** The end of the two lines of the head. */
+/** The offset after the two lines of the head. */
 const headEnd = () => good.indexOf('\n', good.indexOf('\n') + 1) + 1;
 
 /** The records of the backup, each with its length. */
@@ -73,7 +73,7 @@ const BAD: Readonly<Record<string, readonly [make: () => Buffer, code: string]>>
   'a file without its last byte': [() => good.subarray(0, -1), 'BACKUP_DAMAGED'],
   'a file without its last record': [() => assembled(frames().slice(0, -1)), 'BACKUP_DAMAGED'],
   'a file with a record left out': [() => assembled(frames().toSpliced(1, 1)), 'BACKUP_DAMAGED'],
-  'exchanged records': [
+  'reordered records': [
     () => assembled([...frames().slice(0, 1), ...frames().slice(1, -1).toReversed(), ...frames().slice(-1)]),
     'BACKUP_DAMAGED',
   ],
@@ -86,7 +86,7 @@ const BAD: Readonly<Record<string, readonly [make: () => Buffer, code: string]>>
 };
 
 describe('footbridge restore', () => {
-  it('has a backup of several records to damage', () => {
+  it('is tested with a backup of several records', () => {
     expect(frames().length).toBeGreaterThan(5);
   });
 
@@ -174,7 +174,7 @@ describe('footbridge restore', () => {
       'FILE_NOT_FOUND',
     ],
     ['of a damaged file', () => ['damaged'], { BACKUP_KEY: KEY }, EXIT.failed, 'BACKUP_DAMAGED'],
-  ])('%s ends with one line and its exit code', async (_name, args, settings, exit, code) => {
+  ])('%s prints one line and exits with its code', async (_name, args, settings, exit, code) => {
     writeFileSync(join(folder, 'damaged'), changed(good.length - 1));
     const ended = await runCli(['restore', ...args(), '--yes'], folder, { ...env, ...settings });
     expect(ended.code).toBe(exit);
@@ -195,7 +195,7 @@ describe('footbridge restore', () => {
   });
 
   it.each(['restore.afterRows', 'restore.beforeReplace'])(
-    'killed at %s has changed nothing, and works when it is run again',
+    'killed at %s changes nothing',
     async (failpoint) => {
       const settings = { ...env, BACKUP_KEY: KEY };
       const killed = await runCli(['restore', 'good', '--yes'], folder, {
@@ -207,7 +207,7 @@ describe('footbridge restore', () => {
     },
   );
 
-  it('killed while it replaces the data keeps the service from starting until it is run again', async () => {
+  it('killed while it replaces the data, prevents the service from starting until it is run again', async () => {
     const dataDir = await tempDir(cleanup);
     const settings = { DATA_DIR: dataDir, BACKUP_KEY: KEY };
     const killed = await runCli(['restore', 'good', '--yes'], folder, {
@@ -243,12 +243,12 @@ describe('footbridge backup', () => {
     expect(readdirSync(folder)).not.toContain('half');
   });
 
-  it('contains neither labels nor keys in clear', () => {
+  it('contains neither labels nor keys in plain text', () => {
     expect(good.includes('back\\slash')).toBe(false);
     expect(good.includes(KEY)).toBe(false);
   });
 
-  it('of a folder without a database says which file is missing', async () => {
+  it('of a folder without a database fails and creates no file', async () => {
     const empty = await tempDir(cleanup);
     const ended = await runCli(['backup', 'x'], empty, { DATA_DIR: empty, BACKUP_KEY: KEY });
     expect(ended.code).toBe(EXIT.notFound);

@@ -10,7 +10,7 @@ import { tablesAt } from '@footbridge/service/sql/tables-at';
 export const KEY = 'the passphrase of a backup';
 const NOW = 1_800_000_000_000;
 
-/** What backup and restore receive from the command line. */
+/** The dependencies that the CLI passes to backup and restore. */
 export function depsOf(env: Record<string, string>, key = KEY): BackupDeps {
   const { config } = loadConfig(env);
   return {
@@ -23,7 +23,7 @@ export function depsOf(env: Record<string, string>, key = KEY): BackupDeps {
   };
 }
 
-/** Text that the format of the backup has to escape. */
+/** Text that the backup format has to escape. */
 export const AWKWARD = ['plain', 'tab\tand\nline\r\\N', '\\N', '', '😀 "quoted" \u2028', 'back\\slash\\t'];
 
 /** Adds rows to several tables; `rows` messages to the journal. */
@@ -90,7 +90,7 @@ export async function fill(database: DatabaseConfig, rows = 2000): Promise<void>
   await opened.close();
 }
 
-/** Runs `work` on a database, and closes it. */
+/** Runs `work` on a database, then closes it. */
 export async function inDatabase<T>(
   database: DatabaseConfig,
   work: (db: OpenDatabase['db']) => Promise<T>,
@@ -103,7 +103,7 @@ export async function inDatabase<T>(
   }
 }
 
-/** All rows of all tables, in order. Tables are read in the way of a backup, which is independent of the engine. */
+/** Returns all rows of all tables, sorted. Reads them as a backup does, which is independent of the engine. */
 export async function dump(database: DatabaseConfig): Promise<Record<string, string[]>> {
   const snapshot = await openSnapshot(database);
   try {

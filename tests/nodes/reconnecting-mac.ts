@@ -19,11 +19,11 @@ export interface Binding {
   droppedAt: number;
   /** The node was killed, and with it went the frames that this Mac had not confirmed. */
   nodeKilledAt: number;
-  /** Since when no other node could take copies of the frames of that node, when it was killed. */
+  /** The time since which no other node could take copies of the frames of that node, as of its kill. */
   aloneSince: number;
 }
 
-/** That node was killed. */
+/** Records that a node was killed. */
 export function noteKill(bindings: readonly Binding[], node: number, aloneSince: number): void {
   for (const binding of bindings)
     if (binding.node === node && binding.nodeKilledAt === Infinity)

@@ -19,7 +19,7 @@ const entryOf = (name: string): MetricEntry | undefined => {
   return TABLE[name] ?? (TABLE[base]?.type === 'histogram' ? TABLE[base] : undefined);
 };
 
-/** What an expression uses that the table of metrics does not have. */
+/** Returns the metrics and labels in an expression that are not in the table of metrics. */
 function unknownIn(expression: string): string[] {
   const names = [...expression.matchAll(/\b(?:up|[a-z]+_[a-z0-9_]+)(?=\{|\[|\)| [=<>!])/g)].map(
     ([name]) => name,
@@ -46,7 +46,7 @@ describe('the check of expressions', () => {
     ['sum(footbridge_no_such_total)', ['footbridge_no_such_total']],
     ['max by (location) (footbridge_macs_bound)', ['location']],
     ['footbridge_macs_bound_sum{phone="1"} > 1', ['footbridge_macs_bound_sum', 'phone']],
-  ])('finds what %s uses and the service does not have', (expression, unknown) => {
+  ])('finds the unknown metrics and labels in %s', (expression, unknown) => {
     expect(unknownIn(expression)).toEqual(unknown);
   });
 });

@@ -12,7 +12,7 @@ async function start(options: TestBridgeOptions = {}) {
   return running;
 }
 
-it('measures the way of an outbound message and of its final status', async () => {
+it('measures the time of an outbound message to the Mac and of its final status to the CRM', async () => {
   const bridge = await start();
   const mac = await bridge.mac();
   const messageId = bridge.crm.newMessage(LOCATION);
@@ -27,7 +27,7 @@ it('measures the way of an outbound message and of its final status', async () =
   expect(await bridge.metric(`footbridge_webhook_requests_total${path}`)).toBe(1);
 });
 
-it('counts repeats that are recognised', async () => {
+it('counts recognised repeats', async () => {
   const bridge = await start({ env: { REPLAY_MEMORY: 'on' } });
   const mac = await bridge.mac();
   bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
@@ -76,7 +76,7 @@ it('shows seats, and messages without a result for more than ten minutes', async
   });
 });
 
-it('shows the bytes that wait for a Mac that does not read', async () => {
+it('shows the unsent bytes of a Mac that does not read', async () => {
   const bridge = await start();
   const mac = await bridge.mac();
   mac.pauseReading();

@@ -21,7 +21,7 @@ export interface ReceivedMetric {
   readonly gauge?: { readonly dataPoints: readonly ReceivedPoint[] };
   readonly histogram?: {
     readonly dataPoints: readonly {
-      /** 64-bit numbers may be texts in JSON. */
+      /** 64-bit numbers may be strings in JSON. */
       readonly count: number | string;
       readonly sum: number;
       readonly bucketCounts: readonly (number | string)[];
@@ -51,7 +51,7 @@ export interface OtlpReceiver {
   stop(): Promise<void>;
 }
 
-/** A collector that accepts OTLP over HTTP with JSON. With `hangs` it never responds. */
+/** Starts a collector that accepts OTLP over HTTP with JSON. With `hangs`, it never responds. */
 export async function startOtlpReceiver({ hangs = false } = {}): Promise<OtlpReceiver> {
   const received: { path: string; body: string }[] = [];
   const headers: IncomingHttpHeaders[] = [];

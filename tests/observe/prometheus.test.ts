@@ -22,7 +22,7 @@ const DELIVERED = 'footbridge_status_put_total{status="delivered",result="ok"}';
 const REJECTED = 'footbridge_webhook_requests_total{status="401"}';
 const ACCEPTED = 'footbridge_webhook_requests_total{status="200"}';
 
-/** Each alert: minutes of samples, those for which it fires, and similar ones for which it does not. */
+/** For each alert: samples, one per minute, for which it fires, and similar ones for which it does not. */
 const CASES: readonly (readonly [alert: string, severity: string, fires: Series, quiet: Series])[] = [
   [
     'FootbridgeNodeDown',
@@ -160,8 +160,8 @@ describe.skipIf(!(await hasPrometheus()))('the alert rules', () => {
   });
 });
 
-/** Long enough for a rate at this interval of scrapes, also on a slow machine. */
 const SCRAPE_MS = 250;
+/** Spans enough scrapes for a rate, even on a slow machine. */
 const RATE_INTERVAL = '30s';
 
 describe.skipIf(!(await hasPrometheus()))('Prometheus on the metrics of a real run', () => {
@@ -229,13 +229,13 @@ describe.skipIf(!(await hasPrometheus()))('Prometheus on the metrics of a real r
     expect(await evaluated(expression)).toEqual([]);
   });
 
-  it('the panels that are empty without faults have data after some', async () => {
-    // An issue that stays open while the skipped time passes.
+  it('the panels that are empty without faults have data after faults', async () => {
+    // Opens an issue that stays open while time is skipped.
     const messages = { running: true, signedIn: false };
     mac.send({ type: 'state', capabilities: [], messages, lastSentAt: null, lastReceivedAt: null });
     expect((await bridge.post({ ...GOOD, contactId: undefined })).status).toBe(400);
     bridge.crm.injectFault({ match: 'status', times: 3, how: { status: 503 } });
-    // At once: the traffic skips time, and with it the minute of the limit.
+    // Sent concurrently, because the traffic skips time and with it the window of the rate limit.
     await Promise.all(Array.from({ length: 50 }, () => fetch(`${bridge.url}/health`)));
     await Promise.all(onFaults.map(([, , expression]) => hasData(expression)));
   });

@@ -142,16 +142,19 @@ describe('traces', () => {
     ['parentbased_always_on', '0', NOT_SAMPLED, 0],
     ['parentbased_traceidratio', '0', SAMPLED, 4],
     ['parentbased_traceidratio', '0', {}, 0],
-  ])('of the sampler %s with %s and the caller %j have %i spans', async (sampler, share, headers, spans) => {
-    const started = await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: share });
-    await deliver(started, headers);
-    await started.bridge.close();
-    expect(started.collector.spans()).toHaveLength(spans);
-  });
+  ])(
+    'with the sampler %s, the ratio %s and the caller %j have %i spans',
+    async (sampler, share, headers, spans) => {
+      const started = await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: share });
+      await deliver(started, headers);
+      await started.bridge.close();
+      expect(started.collector.spans()).toHaveLength(spans);
+    },
+  );
 });
 
 describe('metrics over OTLP', () => {
-  it('are those of Prometheus', async () => {
+  it('have the names and values of the Prometheus metrics', async () => {
     const started = await start({
       OTEL_TRACES_EXPORTER: 'none',
       OTEL_METRICS_EXPORTER: 'otlp',

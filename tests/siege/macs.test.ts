@@ -68,7 +68,7 @@ it('T30 a Mac that sends large frames of unknown types is disconnected after a f
 });
 
 it.each([
-  ['lists', '['.repeat(5000)],
+  ['arrays', '['.repeat(5000)],
   ['names', '"name":1,'.repeat(5000)],
 ])('T54 a frame with thousands of %s is counted and not parsed', async (_what, content) => {
   const bridge = await start();
@@ -81,7 +81,7 @@ it.each([
   expect(await mac.closed).toMatchObject({ code: 4000, reason: expect.stringContaining('unknown types') });
 });
 
-it('T54 an activation with hundreds of lists is not parsed', async () => {
+it('T54 an activation with hundreds of arrays is not parsed', async () => {
   const bridge = await start();
   const { key } = await bridge.createLicense(1);
   const activate = async (lists: unknown[]) => {

@@ -18,7 +18,7 @@ export interface FuzzReport {
   readonly serverErrors: number;
   /** Whether the service has not exited. */
   readonly isRunning: boolean;
-  /** Without the interval of the timer that measures it. */
+  /** Excludes the interval of the timer that measures it. */
   readonly eventLoopLagP99Ms: number;
   readonly memoryMiB: number;
   /** Of the machine over the last 15 minutes: on a busy machine the lag says little about the service. */
@@ -98,8 +98,8 @@ export async function fuzz(
 const LAST = Buffer.from('GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
 
 /**
- * Writes bytes to a new connection. Resolves with what comes back until the connection closes. Half a request keeps the connection open until
- * its deadline, so the client then closes its side; for complete requests it must not, because the service drops those that wait.
+ * Writes bytes to a new connection. Resolves with the data received until the connection closes. An incomplete request keeps the connection
+ * open until its deadline, so the client closes its side. With complete requests it must not: the service would drop those still waiting.
  */
 function exchange(stage: Stage, bytes: Buffer, side: 'keep open' | 'then close'): Promise<string> {
   const { hostname, port } = new URL(stage.service.url);

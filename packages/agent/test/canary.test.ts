@@ -17,7 +17,7 @@ const MINUTE = 60_000;
 describe.each(ENGINES)('test texts on %s Messages', (engine) => {
   const { run } = useEngine(engine, cleanup);
 
-  /** An agent whose own number is known. */
+  /** Starts an agent that knows its own number. */
   async function start(env: Readonly<Record<string, string>> = { FOOTBRIDGE_CANARY_MINUTES: '10' }) {
     const clock = new SkippingClock();
     const running = await run({
@@ -46,11 +46,11 @@ describe.each(ENGINES)('test texts on %s Messages', (engine) => {
     return { ...running, clock, canary, skipUntil, texts };
   }
 
-  it('reach neither the CRM nor the limits of the line, and the report has when they were confirmed', async () => {
+  it('reach neither the CRM nor the limits of the line, and the report says when one was last confirmed', async () => {
     const { service, play, clock, canary, skipUntil, texts } = await start();
     await skipUntil(() => typeof canary()?.lastOkAt === 'string', 'a confirmed test text');
     const [text = ''] = await texts();
-    // Messages adds a copy of a text to oneself, from this or another address of the account.
+    // Messages also receives a text to its own account, from this or another address of the account.
     for (const sender of [OWN, UNKNOWN_ALIAS]) await play(person(sender, 'say'), { text });
     const { guid } = await play(person(ANNA, 'say'), { text: 'Marker' });
     await service.messageOf(guid);
@@ -62,7 +62,7 @@ describe.each(ENGINES)('test texts on %s Messages', (engine) => {
     expect(await texts()).toHaveLength(3);
   });
 
-  it('that do not arrive are reported within five minutes, and again when they arrive', async () => {
+  it('are reported within five minutes when they do not arrive, and again when they do', async () => {
     const { fail, heal, clock, canary, skipUntil } = await start();
     await skipUntil(() => typeof canary()?.lastOkAt === 'string', 'a confirmed test text');
     await fail('send_lost');

@@ -10,7 +10,7 @@ import { ANNA, BERT, person } from './running-agent.ts';
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-it('the operator learns from the Mac how a person is reached, and nothing is sent', async () => {
+it('the Mac reports to the operator how a person is reached, without sending anything', async () => {
   const service = await startService();
   cleanup.add(() => service.stop());
   const macos = await startSimulatedMacos();
@@ -35,7 +35,7 @@ it('the operator learns from the Mac how a person is reached, and nothing is sen
   expect(await macos.messages.sent()).toEqual([]);
 
   await agent.halt();
-  // From the memory of the service: the Mac is away.
+  // Returned from the cache of the service: the Mac is offline.
   expect(await reach(ANNA)).toEqual(['iMessage', 'The person last wrote by iMessage.']);
   const { status, body } = await service.operator(
     'GET',

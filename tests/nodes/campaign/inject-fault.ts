@@ -47,7 +47,7 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
   const outages = new Outages(nodes.length);
   const node = (fault: ScheduledFault, act: (one: Node) => Promise<unknown>) =>
     takeTurns(choose(nodes, fault.target), act);
-  /** While the node does not hear the others. */
+  /** Records an outage while the node cannot hear the others. */
   const lost = (fault: ScheduledFault, act: (one: Node) => Promise<unknown>) =>
     node(fault, (one) => outages.during(nodes.indexOf(one), () => act(one)));
   const agent = (fault: ScheduledFault, act: (one: AgentMac) => Promise<unknown>) =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Outages } from './outages.ts';
 
-/** Outages that begin now, and last until the test ends them. */
+/** Begins an outage that lasts until the test ends it. */
 function begin(outages: Outages, node?: number) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const over = outages.during(node, () => promise);
@@ -12,7 +12,7 @@ function begin(outages: Outages, node?: number) {
 }
 
 describe('the outages of nodes', () => {
-  it('leave a node alone since the last of the others was lost', async () => {
+  it('isolate a node from the time when the last of the others was lost', async () => {
     const outages = new Outages(3);
     expect(outages.aloneSince(0)).toBe(Infinity);
     const first = begin(outages, 1);
@@ -24,7 +24,7 @@ describe('the outages of nodes', () => {
     expect(outages.aloneSince(1)).toBe(Infinity);
   });
 
-  it('leave it alone until another one has been back for long enough', async () => {
+  it('isolate it until another node has been back for long enough', async () => {
     const outages = new Outages(2);
     const only = begin(outages, 1);
     await only.end();
@@ -33,7 +33,7 @@ describe('the outages of nodes', () => {
     expect(outages.aloneSince(0, ended + 6000)).toBe(Infinity);
   });
 
-  it('of all nodes leave each of them alone', () => {
+  it('of all nodes isolate each of them', () => {
     const outages = new Outages(4);
     const { at } = begin(outages);
     expect(outages.aloneSince(3)).toBeLessThanOrEqual(at);

@@ -1,16 +1,16 @@
-/** What a node needs to get a copy of a frame that it missed: the other nodes offer them every 3 s. */
+/** How long a node must be reachable to get copies of frames that it missed: the other nodes offer them every 3 s. */
 const OFFER_MS = 3500;
 /** After an outage, a node takes this long to be connected to Redis again. */
 const RECOVERY_MS = 2000;
 
 interface Outage {
-  /** Undefined: of every node. */
+  /** Undefined: all nodes. */
   readonly node: number | undefined;
   readonly from: number;
   to: number;
 }
 
-/** When nodes could not hear each other: they were down, frozen, cut off from Redis or deaf to it. Times are monotonic. */
+/** Records when nodes could not hear each other: they were down, frozen, cut off from Redis or deaf to it. Times are monotonic. */
 export class Outages {
   readonly #nodes: number;
   readonly #outages: Outage[] = [];
@@ -25,7 +25,7 @@ export class Outages {
     await act().finally(() => (outage.to = performance.now() + RECOVERY_MS));
   }
 
-  /** Returns since when no other node could take copies of the frames of this one. Infinity when another one can. */
+  /** Returns the time since which no other node could take copies of the frames of this one, or Infinity when one can. */
   aloneSince(node: number, now = performance.now()): number {
     const others = Array.from({ length: this.#nodes }, (_, other) => other).filter((other) => other !== node);
     const latest = Math.max(-Infinity, ...others.map((other) => this.#lastReachable(other, now)));
