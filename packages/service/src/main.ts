@@ -55,10 +55,6 @@ log.info({ event: 'service.starting', settings: summary }, 'starting');
 for (const warning of warnings) log.warn({ event: 'service.setting_warning' }, warning);
 
 const bridge = await createBridge(config, { log, warnings }).catch(fail);
-log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
-process.send?.('ready');
-const toldReady = notifySystemd('READY=1');
-
 /** For units with `Type=notify`. Node has no Unix datagram sockets, so `systemd-notify` sends the state. */
 async function notifySystemd(state: string): Promise<void> {
   if (process.env['NOTIFY_SOCKET'] === undefined) return;
@@ -110,3 +106,8 @@ for (const source of ['uncaughtException', 'unhandledRejection'] as const)
     log.error({ event: 'service.bug', source, err: error }, 'bug: please report this line');
     setTimeout(() => process.exit(BUG), 100);
   });
+
+// After the handlers of signals: whoever waits for this may send one at once.
+log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
+process.send?.('ready');
+const toldReady = notifySystemd('READY=1');
