@@ -41,3 +41,16 @@ it.each([
     });
   },
 );
+
+it.each([
+  ['a webhook that offers HTTP/2', 'POST /crm/webhook', 'h2c', '{}', 401],
+  ['a WebSocket handshake', 'GET /mac/socket', 'websocket', '', 426],
+  ['a handshake of the operator listener', 'GET /operator/devices', 'websocket', '', 401],
+])('T27 handles %s with a body like any other request', async (_what, line, protocol, body, status) => {
+  const bridge = await TestBridge.start();
+  cleanup.add(() => bridge.stop());
+  const request = `${line} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 2\r\n\r\n${body}`;
+  const socket = openHalf(line.includes('operator') ? bridge.bridge.operatorUrl : bridge.url, request);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  expect(head.toString()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+});

@@ -1,9 +1,11 @@
 import { connect } from 'node:net';
 import { loadavg } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { EVENT_LOOP_SAMPLE_MS } from '@footbridge/service/metrics';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { connectMac } from '@footbridge/testkit/mac';
+import type { LogLine } from '@footbridge/testkit/program';
 import { seeded } from '@footbridge/testkit/seeded';
 
 import { FuzzInputs } from './fuzz-inputs.ts';
@@ -16,8 +18,8 @@ export interface FuzzReport {
   /** Status → number of responses. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly serverErrors: number;
-  /** Whether the service has not exited. */
-  readonly isRunning: boolean;
+  /** The errors that a service logged before it exited; empty if it is still running. */
+  readonly exited: readonly LogLine[];
   /** Excludes the interval of the timer that measures it. */
   readonly eventLoopLagP99Ms: number;
   readonly memoryMiB: number;
@@ -29,6 +31,7 @@ export interface FuzzReport {
 const PIPELINED = 16;
 const CONNECTIONS = 8;
 const MIB = 1_048_576;
+const EXIT_KNOWN_WITHIN_MS = 5000;
 
 /** Of a hundred connections 72 send webhooks, 16 uploads and other calls and 2 frames, 16 each, and 10 send bytes that are hardly HTTP. */
 export async function fuzz(
@@ -70,14 +73,18 @@ export async function fuzz(
     note(await exchange(stage, Buffer.concat([...requests, LAST]), 'keep open'));
   }
 
+  const { service } = stage;
   const work = async () => {
-    while (rest > 0 && performance.now() - since < maxSeconds * 1000) await next();
+    while (service.isRunning && rest > 0 && performance.now() - since < maxSeconds * 1000) await next();
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, work));
-  const isRunning = await fetch(`${stage.service.url}/health?pm2=1`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
+  try {
+    await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  } catch (error) {
+    // A call to a service that exits fails before its exit is known.
+    await Promise.race([service.exited, sleep(EXIT_KNOWN_WITHIN_MS)]);
+    if (service.isRunning) throw error;
+  }
+  const metric = async (name: string) => (service.isRunning ? stage.metric(name) : Number.NaN);
   return {
     seed,
     inputs: counts,
@@ -86,12 +93,16 @@ export async function fuzz(
       (sum, [status, count]) => sum + (status >= '500' ? count : 0),
       0,
     ),
-    isRunning,
-    eventLoopLagP99Ms: 1000 * (await stage.metric('nodejs_eventloop_lag_p99_seconds')) - EVENT_LOOP_SAMPLE_MS,
-    memoryMiB: (await stage.metric('process_resident_memory_bytes')) / MIB,
+    exited: service.isRunning ? [] : [...service.logs.filter(isError), { msg: 'exited' }],
+    eventLoopLagP99Ms: 1000 * (await metric('nodejs_eventloop_lag_p99_seconds')) - EVENT_LOOP_SAMPLE_MS,
+    memoryMiB: (await metric('process_resident_memory_bytes')) / MIB,
     loadAverage: loadavg()[2] ?? 0,
     seconds: (performance.now() - since) / 1000,
   };
+}
+
+function isError({ level = 'error' }: LogLine): boolean {
+  return level === 'error';
 }
 
 /** Makes the service close the connection after its responses. */

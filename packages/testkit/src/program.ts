@@ -47,6 +47,10 @@ export class Program {
     return this.#running.pid;
   }
 
+  get isRunning(): boolean {
+    return this.#child?.isRunning ?? false;
+  }
+
   get exited(): Promise<Exit> {
     return this.#running.exited;
   }

@@ -49,7 +49,7 @@ export class Connections {
       socket.once('close', () => this.#forget(socket));
     });
     // A WebSocket is no longer an HTTP connection; its owner closes it.
-    server.on('upgrade', (_request, socket: Socket) => this.#forget(socket));
+    server.on('upgrade', ({ socket }) => this.#forget(socket));
   }
 
   /** Makes room for a new connection (T28): connections that are held open must not keep other clients out. */

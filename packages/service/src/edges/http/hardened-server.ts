@@ -74,6 +74,7 @@ export function createHardenedServer(
       keepAliveTimeout: 65_000,
       maxHeaderSize: 16_384,
       noDelay: true,
+      shouldUpgradeCallback: isHandshake,
     },
     (request, response) => {
       const { socket } = request;
@@ -109,6 +110,15 @@ export function createHardenedServer(
     }),
   );
   return server;
+}
+
+/**
+ * Other upgrades are ignored, and the request is handled like any other: clients that prefer HTTP/2 offer `h2c` with a webhook. Node before
+ * version 24 passes all of them to the upgrade handler, which rejects them.
+ */
+function isHandshake({ method, headers }: IncomingMessage): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && !hasBody;
 }
 
 function isAmbiguous(request: IncomingMessage): boolean {

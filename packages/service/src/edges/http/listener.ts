@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 
 import { newRequestId } from '@footbridge/protocol/ids';
@@ -22,7 +22,7 @@ import { renderError } from './render-error.ts';
 
 /** Handles a request before the router, for the hot path. Returns false to pass the request to the router. */
 export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
-export type UpgradeRoute = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string) => void;
+export type UpgradeRoute = (request: IncomingMessage, socket: Socket, head: Buffer, address: string) => void;
 
 const UNMATCHED = 'unmatched';
 const NO_SOCKETS: HttpError = { status: 404, label: 'Not found', code: 'NOT_FOUND' };
@@ -89,7 +89,9 @@ export async function startListener(
   if (options.onServed !== undefined) reportServed(app, options.name, options.onServed);
   for (const routes of options.routes) void app.register(async (scope) => routes(scope));
   const { upgrade = (_request, socket) => rejectUpgrade(socket, NO_SOCKETS) } = options;
-  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  app.server.on('upgrade', (request: IncomingMessage, _stream: unknown, head: Buffer) => {
+    // For a request with a body, Node passes a stream that is not the socket.
+    const { socket } = request;
     socket.on('error', () => socket.destroy());
     upgrade(request, socket, head, clientAddress(request, options.trusted));
   });

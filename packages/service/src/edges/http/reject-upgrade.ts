@@ -1,12 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
 
 /** Responds to a WebSocket upgrade with an HTTP error and closes the connection, even if the client keeps its side open (T29). */
-export function rejectUpgrade(socket: Duplex, error: HttpError): void {
+export function rejectUpgrade(socket: Socket, error: HttpError): void {
   const { status, headers, body } = errorResponse(error);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -16,5 +15,5 @@ export function rejectUpgrade(socket: Duplex, error: HttpError): void {
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  (socket as Socket).destroySoon();
+  socket.destroySoon();
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 
 import { parseBearerToken } from '@footbridge/protocol/bearer-token';
 import { CLOSE } from '@footbridge/protocol/close-codes';
@@ -40,7 +40,7 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'f
   /** Returns the rate limit key of an address. */
   readonly addressKey: (address: string) => string;
   /** Responds to an upgrade with an HTTP error. */
-  readonly rejectUpgrade: (socket: Duplex, error: RequestError) => void;
+  readonly rejectUpgrade: (socket: Socket, error: RequestError) => void;
   readonly heartbeatSec: number;
   readonly attemptsPerMinute: number;
   readonly maxSessions: number;
@@ -51,7 +51,7 @@ export interface MacGateway {
   readonly sessions: number;
   /** The largest number of unsent bytes of one Mac. */
   readonly maxUnsentBytes: number;
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
+  handleUpgrade(request: IncomingMessage, socket: Socket, head: Buffer, address: string): void;
   /** Rejects new Macs and closes the connected ones within about `ms`, so that they reconnect to another node. */
   drain(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -134,7 +134,7 @@ class Gateway implements MacGateway, SessionHost {
     return this.#slow.maxUnsent;
   }
 
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
+  handleUpgrade(request: IncomingMessage, socket: Socket, head: Buffer, address: string): void {
     const rejected = this.#reasonToReject(request);
     if (rejected !== undefined) return this.#deps.rejectUpgrade(socket, rejected);
     this.#admitting++;
@@ -166,7 +166,7 @@ class Gateway implements MacGateway, SessionHost {
     return undefined;
   }
 
-  async #admit(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Promise<void> {
+  async #admit(request: IncomingMessage, socket: Socket, head: Buffer, address: string): Promise<void> {
     const { limits, deviceAuth, addressKey } = this.#deps;
     const verdict = await limits.take(this.#attempts, addressKey(address));
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
@@ -202,7 +202,7 @@ class Gateway implements MacGateway, SessionHost {
     });
   }
 
-  async #rejectToken(socket: Duplex, address: string): Promise<void> {
+  async #rejectToken(socket: Socket, address: string): Promise<void> {
     const verdict = await this.#deps.limits.take(REJECTED, this.#deps.addressKey(address));
     if (!verdict.allowed) return this.#deps.rejectUpgrade(socket, tooMany(verdict.resetSec));
     this.#deps.rejectUpgrade(
@@ -217,7 +217,7 @@ class Gateway implements MacGateway, SessionHost {
     );
   }
 
-  #open(webSocket: MacSocket, stream: Duplex, device: DeviceIdentity, release: () => void): void {
+  #open(webSocket: MacSocket, stream: Socket, device: DeviceIdentity, release: () => void): void {
     const session = new MacSession(webSocket, device, this.#sessionDeps);
     this.#slotOf.set(session, release);
     webSocket.belongTo(session, stream);
