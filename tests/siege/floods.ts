@@ -96,7 +96,7 @@ export const FLOODS: Readonly<Record<string, Attack>> = {
   },
 
   'unsigned bodies of a megabyte that take long to parse': async (stage, cleanup) => {
-    const body = `{"a":[${'"bb",'.repeat(170_000)}1]}`;
+    const body = `{"a":[${'"bb",'.repeat(131_000)}1]}`;
     repeat(cleanup, 100, () => post(stage, '/crm/webhook', body));
   },
 

@@ -70,6 +70,7 @@ it('T30 a Mac that sends large frames of unknown types is disconnected after a f
 it.each([
   ['arrays', '['.repeat(5000)],
   ['names', '"name":1,'.repeat(5000)],
+  ['items', '"list":['.concat('1,'.repeat(20_000))],
 ])('T54 a frame with thousands of %s is counted and not parsed', async (_what, content) => {
   const bridge = await start();
   const mac = await bridge.mac();

@@ -35,7 +35,7 @@ export const BUDGETS = {
   webhooks: {
     about: 'Webhooks: `/crm/…`',
     slots: { total: 1000 },
-    memoryBytes: 32 * MIB,
+    memoryBytes: 24 * MIB,
     stall: { bytes: 1, ms: 10_000 },
     maxMs: 12_000,
     dropsIncomplete: true,

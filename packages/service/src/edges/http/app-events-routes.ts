@@ -30,7 +30,7 @@ export interface AppEventsRoutesDeps {
 
 const MAX_BODY = 65_536;
 /** Far more than any event has. The body is parsed before its signature is checked, and one full of brackets would take milliseconds. */
-const JSON_LIMITS = { brackets: 1024, names: 1024 } as const;
+const JSON_LIMITS = { brackets: 1024, names: 1024, commas: 4096 } as const;
 const MAX_TYPE = 100;
 const MAX_ID = 256;
 /** A timestamp further ahead than clock skew explains is wrong, and would make later events look old. */

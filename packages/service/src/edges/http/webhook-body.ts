@@ -70,8 +70,8 @@ export function parseBody(raw: Buffer, contentType: string): { json: unknown } |
   }
 }
 
-/** Without a limit, a megabyte of brackets or names would keep the parser busy for a tenth of a second, before any signature is checked. */
-const LIMITS = { brackets: 32_768, names: 12_000 } as const;
+/** Without a limit, a megabyte of brackets, names or items would keep the parser busy for a tenth of a second, before any signature is checked. */
+const LIMITS = { brackets: 32_768, names: 12_000, commas: 131_072 } as const;
 
 const NOTHING = { json: undefined };
 const BYTE_ORDER_MARK = 0xfeff;

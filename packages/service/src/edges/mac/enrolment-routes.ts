@@ -20,7 +20,7 @@ export interface EnrolmentRoutesDeps {
 const WRONG: Limit = { name: 'enrolment-wrong', max: 30, windowSec: 60 };
 const BODY_LIMIT = 16_384;
 /** Anyone can send a body, and it is parsed before the rate limit applies (T54). */
-const JSON_LIMITS = { brackets: 64, names: 64 } as const;
+const JSON_LIMITS = { brackets: 64, names: 64, commas: 64 } as const;
 
 /** `POST /mac/activate`, `POST /mac/deactivate` (M7) and `POST /mac/pair` (M12). */
 export function enrolmentRoutes({ enrolment, limits, addressKey, perMinute }: EnrolmentRoutesDeps) {

@@ -115,7 +115,7 @@ const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 /** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
 const MAX_UNCOUNTED = { frames: 1000, bytes: 1_048_576 } as const;
 /** Far more than any frame has. */
-const JSON_LIMITS = { brackets: 4096, names: 4096 } as const;
+const JSON_LIMITS = { brackets: 4096, names: 4096, commas: 16_384 } as const;
 const OPEN_OBJECT = 0x7b;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
