@@ -2,13 +2,23 @@ import { describe, expect, it } from 'vitest';
 
 import { renderMarkdown } from './render-markdown.ts';
 
-const render = (markdown: string) => renderMarkdown(markdown, (address) => `site/${address}`);
+const render = (markdown: string) =>
+  renderMarkdown(markdown, {
+    resolve: (address) => `site/${address}`,
+    titleOf: (address) => (address.startsWith('b.md') ? 'The title' : undefined),
+  });
 
 describe('a rendered page', () => {
   it('has relative links resolved, and other links unchanged', () => {
     const { html } = render('[a](b.md#c) ![d](e.png) [f](https://example.com) [g](#h)');
     for (const address of ['site/b.md#c', 'site/e.png', 'https://example.com', '#h'])
       expect(html).toContain(`="${address}"`);
+  });
+
+  it('shows the title of a page instead of its file name', () => {
+    const { html } = render('[b.md](b.md#c) [docs/b.md](b.md) [`x.md`](x.md) [see b](b.md)');
+    const texts = Array.from(html.matchAll(/>([^<>]+)<\/(?:a|code)>/g), ([, text]) => text);
+    expect(texts).toEqual(['The title', 'The title', 'x.md', 'see b']);
   });
 
   it('has the same anchors as on GitHub, numbered for repeated headings', () => {

@@ -30,8 +30,14 @@ const ADDRESS = /\b(href|src|srcset)="(?!https?:|#)([^"]*)"/g;
 /** Removes comments, which are meant for readers of the source. */
 export const withoutComments = (markdown: string): string => markdown.replaceAll(COMMENT, '');
 
-/** Renders a page. `resolve` maps the relative address of a link or an image to its address in the site. */
-export function renderMarkdown(markdown: string, resolve: (address: string) => string): Rendered {
+export interface Links {
+  /** Maps the relative address of a link or an image to its address in the site. */
+  readonly resolve: (address: string) => string;
+  /** Returns the title of the page at a relative address. */
+  readonly titleOf: (address: string) => string | undefined;
+}
+
+export function renderMarkdown(markdown: string, { resolve, titleOf }: Links): Rendered {
   const parser = new MarkdownIt({ html: true });
   const { rules } = parser.renderer;
   // A wide table scrolls, so it must be reachable with the keyboard.
@@ -41,6 +47,7 @@ export function renderMarkdown(markdown: string, resolve: (address: string) => s
     `<pre tabindex="0"><code>${parser.utils.escapeHtml(tokens[index]?.content ?? '')}</code></pre>\n`;
 
   const tokens = parser.parse(withoutComments(markdown), {});
+  nameLinks(tokens, titleOf);
   const anchorOf = headingAnchors();
   const headings = anchorHeadings(tokens, anchorOf);
   const entries = anchorEntries(tokens, anchorOf);
@@ -49,6 +56,16 @@ export function renderMarkdown(markdown: string, resolve: (address: string) => s
     .render(tokens, parser.options, {})
     .replaceAll(ADDRESS, (_all, name: string, address: string) => `${name}="${resolve(address)}"`);
   return { html, headings, sections: [...sectionsOf(tokens, headings), ...entries] };
+}
+
+/** Replaces the text of links that show a file name: readers of the site know pages by their titles. */
+function nameLinks(tokens: readonly Token[], titleOf: Links['titleOf']): void {
+  for (const { children } of tokens)
+    for (const [index, token] of (children ?? []).entries()) {
+      const text = children?.[index + 1];
+      if (token.type !== 'link_open' || text?.content.endsWith('.md') !== true) continue;
+      text.content = titleOf(String(token.attrGet('href'))) ?? text.content;
+    }
 }
 
 /** Sets the id of every heading to its anchor. */

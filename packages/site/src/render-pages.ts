@@ -9,21 +9,30 @@ export const renderPages = (sources: ReadonlyMap<string, string>): ReadonlyMap<s
   new Map(
     [...sources].map(([source, markdown]) => [
       source,
-      renderMarkdown(markdown, (address) => siteAddress(source, address)),
+      renderMarkdown(markdown, {
+        resolve: (address) => siteAddress(source, address),
+        titleOf: (address) => pageAt(targetOf(source, address))?.title,
+      }),
     ]),
   );
 
 /** Maps a link in a repository page to its address in the site. Returns unknown addresses unchanged, so that `deadLinks` reports them. */
 export function siteAddress(source: string, address: string): string {
-  const [path = '', anchor] = address.split('#');
-  const target = posix.join(posix.dirname(source), path);
+  const target = targetOf(source, address);
+  const [, anchor] = address.split('#');
   const hash = anchor === undefined ? '' : `#${anchor}`;
-  const page = PAGES.find((one) => one.source === target);
+  const page = pageAt(target);
   if (page !== undefined) return `${page.name}.html${hash}`;
   // The README has about the same content as the first page.
   if (target === 'README.md') return 'index.html';
   return FILES[target] ?? address;
 }
+
+const pageAt = (target: string) => PAGES.find(({ source }) => source === target);
+
+/** Returns the path in the repository that a link of a page leads to. */
+const targetOf = (source: string, address: string): string =>
+  posix.join(posix.dirname(source), address.split('#', 1)[0] ?? '');
 
 /** Returns the links whose target is neither a page nor a file of the site, or whose anchor does not exist. */
 export function deadLinks(pages: ReadonlyMap<string, Rendered>): string[] {
