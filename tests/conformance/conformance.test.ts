@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 /** Runs the command against a new CRM. */
 async function check(fault?: CrmFault, ...args: string[]): Promise<Ran & { readonly crm: SampleCrm }> {
-  const port = await freePort({ below: 30_000 });
+  const port = await freePort();
   const crm = await startSampleCrm(() => `http://127.0.0.1:${port}`, fault);
   cleanup.add(() => crm.stop());
   const [token, key] = ['token', 'pem'].map((name) => join(folder, `${port}.${name}`)) as [string, string];

@@ -1,6 +1,7 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { ed25519Key } from '@footbridge/testkit/keys';
 import { activate } from '@footbridge/testkit/mac';
+import { freePort } from '@footbridge/testkit/ports';
 import { hasChromium } from '@footbridge/testkit/servers/chromium';
 import { until } from '@footbridge/testkit/until';
 import type { Page } from 'playwright-core';
@@ -31,7 +32,8 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
   let browser: ConsoleBrowser;
 
   beforeAll(async () => {
-    bridge = await TestBridge.start();
+    // A test restarts the service on this port.
+    bridge = await TestBridge.start({ env: { ADMIN_PORT: String(await freePort()) } });
     cleanup.add(() => bridge.stop());
     browser = await startConsoleBrowser(bridge, cleanup, { isExpected });
     await bridge.mac();
@@ -148,13 +150,12 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
   it('S6 notices a restart of the service, and is live again by itself', async () => {
     const page = await browser.open('/macs');
     await page.getByText('Live', { exact: true }).waitFor(WITHIN);
-    const { port } = new URL(bridge.bridge.operatorUrl);
     await bridge.reset();
     // `bridge.close` would skip time, perhaps so much that the session expires.
     await bridge.bridge.stop();
     await page.getByText('The service does not respond').first().waitFor(WITHIN);
     await page.getByText('Reconnecting', { exact: true }).waitFor(WITHIN);
-    await bridge.restart({ ADMIN_PORT: port });
+    await bridge.restart();
     await page.getByText('Live', { exact: true }).waitFor(WITHIN);
     await expect.poll(() => page.getByText('The service does not respond').count(), WITHIN).toBe(0);
   });

@@ -18,8 +18,6 @@ import { startShell } from './reader-shell.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const LOCATION = 'locREADERREADERREAD1';
-/** Below the ephemeral ports. */
-const PORTS = { below: 32_000 };
 
 /** Runs the code blocks of one page as a reader would: in order, in one folder. */
 export interface PageSession {
@@ -36,9 +34,9 @@ export async function startPageSession(cleanup: Cleanup): Promise<PageSession> {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const ports = {
-    4600: await freePort(PORTS),
-    4610: await freePort(PORTS),
-    4630: await freePort(PORTS),
+    4600: await freePort(),
+    4610: await freePort(),
+    4630: await freePort(),
   };
   const env = {
     PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,

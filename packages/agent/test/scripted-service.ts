@@ -14,6 +14,7 @@ import type {
   SendFrame,
   StateFrame,
 } from '@footbridge/protocol/frames';
+import { listen } from '@footbridge/testkit/loopback';
 import { until } from '@footbridge/testkit/until';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
@@ -94,8 +95,7 @@ export class ScriptedService {
   }
 
   async start(port = 0): Promise<this> {
-    this.#http.listen(port, '127.0.0.1');
-    await once(this.#http, 'listening');
+    await listen(this.#http, port);
     return this;
   }
 

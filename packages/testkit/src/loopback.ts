@@ -1,16 +1,43 @@
 import type { Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
-import { portOf } from './ports.ts';
 
-/** Resolves to the port once the server listens. Rejects if the port is in use. */
+/**
+ * The kernel assigns ports from the ephemeral range to connections and to other servers. A port below that range is still free
+ * when a server listens on it again. Browsers and fetch refuse 10080.
+ */
+export const CHOSEN_PORTS = { from: 10_100, below: 32_768 };
+const MAX_ATTEMPTS = 50;
+
+/** Resolves to the port once the server listens. Without a port it selects a free one. Rejects if the port is in use. */
 export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): Promise<number> {
+  if (port !== 0) return listenOn(server, port, host);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await listenOn(server, randomPort(), host);
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+function randomPort(): number {
+  const { from, below } = CHOSEN_PORTS;
+  return from + Math.floor(Math.random() * (below - from));
+}
+
+async function listenOn(server: NetServer, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      server.off('error', reject);
+    const listening = () => {
+      server.off('error', failed);
       resolve();
-    });
+    };
+    const failed = (error: Error) => {
+      server.off('listening', listening);
+      reject(error);
+    };
+    server.once('error', failed).once('listening', listening).listen(port, host);
   });
-  return portOf(server);
+  return port;
 }
 
 /** Closes the server and all its connections, including pending requests. */

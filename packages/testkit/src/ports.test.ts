@@ -1,26 +1,49 @@
 import { createServer } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { freePort, portOf } from './ports.ts';
 import { createCleanup } from './cleanup.ts';
+import { CHOSEN_PORTS, listen } from './loopback.ts';
+import { freePort } from './ports.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-it('freePort returns different ports that are free', async () => {
-  const ports = await Promise.all([freePort(), freePort(), freePort({ below: 32_768 })]);
-  expect(new Set(ports).size).toBe(3);
-  for (const port of ports) {
-    const server = createServer().listen(port, '127.0.0.1');
-    cleanup.add(() => server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    expect(portOf(server)).toBe(port);
+async function listening(port?: number) {
+  const server = createServer();
+  cleanup.add(() => server.close());
+  const used = await listen(server, port);
+  expect(server.address()).toMatchObject({ address: '127.0.0.1', port: used });
+  return { server, port: used };
+}
+
+it('listen selects a port that the kernel does not assign to connections or other servers', async () => {
+  for (let i = 0; i < 20; i++) {
+    const { port } = await listening();
+    expect(port).toBeGreaterThanOrEqual(CHOSEN_PORTS.from);
+    expect(port).toBeLessThan(CHOSEN_PORTS.below);
   }
 });
 
-it('freePort returns ports below the bound', async () => {
-  for (let i = 0; i < 20; i++) expect(await freePort({ below: 12_000 })).toBeLessThan(12_000);
+it('listen rejects when the given port is in use, and the server can listen on another one', async () => {
+  const { port } = await listening();
+  const server = createServer();
+  cleanup.add(() => server.close());
+  await expect(listen(server, port)).rejects.toThrow('EADDRINUSE');
+  expect(await listen(server)).not.toBe(port);
 });
 
-it('portOf throws for a server that does not listen', () => {
-  expect(() => portOf(createServer())).toThrow('does not listen on a TCP port');
+it('listen tries another port when the selected one is in use', async ({ onTestFinished }) => {
+  const { port } = await listening();
+  const { random } = Math;
+  onTestFinished(() => void (Math.random = random));
+  const { from, below } = CHOSEN_PORTS;
+  const draws = [(port + 0.5 - from) / (below - from)];
+  Math.random = () => draws.shift() ?? random();
+  expect((await listening()).port).not.toBe(port);
+  expect(draws).toEqual([]);
+});
+
+it('freePort returns different ports that are free', async () => {
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  expect(new Set(ports).size).toBe(3);
+  for (const port of ports) expect((await listening(port)).port).toBe(port);
 });

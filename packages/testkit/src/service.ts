@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { freePort } from './ports.ts';
 import { Program, started } from './program.ts';
 
 export interface ServiceOptions {
@@ -37,8 +38,8 @@ export class Service extends Program {
   /** After `halt` or `kill9`. */
   async start(env: Record<string, string> = {}): Promise<void> {
     this.launch([], {
-      PORT: portOf(this.url),
-      ADMIN_PORT: portOf(this.operatorUrl),
+      PORT: await portOf(this.url),
+      ADMIN_PORT: await portOf(this.operatorUrl),
       DATA_DIR: this.dataDir,
       DATABASE_URL: `sqlite:${join(this.dataDir, 'footbridge.sqlite')}`,
       OPERATOR_TOKEN: this.operatorToken,
@@ -84,6 +85,7 @@ export class Service extends Program {
   }
 }
 
-function portOf(url: string): string {
-  return url === '' ? '0' : new URL(url).port;
+/** Not port 0: another server could get the port before a restart. */
+async function portOf(url: string): Promise<string> {
+  return url === '' ? String(await freePort()) : new URL(url).port;
 }

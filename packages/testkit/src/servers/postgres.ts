@@ -68,8 +68,7 @@ async function startIn(
   account: Account,
   remove: () => Promise<void>,
 ): Promise<Postgres> {
-  // Above it, an outgoing connection could take the port before the server restarts.
-  const port = await freePort({ below: 32_768 });
+  const port = await freePort();
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   let server = await launch(bin, data, port, account);
   return {

@@ -92,7 +92,7 @@ describe('a redis-server on the PATH that does not start', () => {
 
   it('is reported in one line with the reasons when there is no other source', async () => {
     const path = await machine();
-    const port = await freePort({ below: 32_768 });
+    const port = await freePort();
     vi.stubEnv('REDIS_URL', `redis://127.0.0.1:${port}`);
     await expect(REDIS.find()).rejects.toThrow(
       new Error(

@@ -41,7 +41,7 @@ async function start(found: Program | Address): Promise<Redis> {
   if ('url' in found) return foreign(found.url);
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-redis-'));
   const remove = () => rm(dir, { recursive: true, force: true });
-  const port = await freePort({ below: 32_768 });
+  const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   let server: Child;
   try {
