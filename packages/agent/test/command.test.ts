@@ -125,6 +125,17 @@ describe('footbridge-agent', () => {
     expect(await command('--version')).toMatchObject({ code: 0, out: '0.1.0\n' });
   });
 
+  it('run stops in order after a signal that arrives while it starts', async () => {
+    const scripted = await service();
+    const agent = new Agent({ url: scripted.url, license: 'KEY-1', location: 'location1' });
+    cleanup.add(() => agent.stop());
+    const starting = agent.start().catch(() => undefined);
+    await until(() => agent.logs.some(({ msg }) => msg === 'starting'), { every: 1 });
+    expect(await agent.halt()).toEqual({ code: 0, signal: null });
+    await starting;
+    expect(agent.logs.at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
+  });
+
   it('run finishes the job in progress before it stops', async () => {
     const scripted = await service();
     const agent = await started(scripted.url);

@@ -47,22 +47,31 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   comeBack(config.dataDir);
   const destination = config.logFile === undefined ? {} : { destination: new LogFile(config.logFile) };
   const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true, ...destination });
-  log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
-  const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
+  // Before the first log line: from then on a signal stops the agent in order.
   const signals = firstSignal();
-  const end = await Promise.race([agent.ended, signals.received]);
-  signals.exitOnNext();
-  if (typeof end === 'string') log.info({ event: 'agent.stopping', signal: end }, 'stopping');
-  const isAway = typeof end === 'object' && end.state === 'away';
-  if (isAway) stayAway(config.dataDir, end.because);
-  // A job that hangs must not block the exit. Its outcome is determined at the next start.
-  const stopTimeout = setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
-  await agent.stop();
-  clearTimeout(stopTimeout);
-  if (isAway) return exitCodeWhenAway(end.code);
-  const signal = typeof end === 'string' ? end : undefined;
-  log.info({ event: 'agent.stopped', signal }, 'stopped');
-  return EXIT.done;
+  let stopTimeout: NodeJS.Timeout | undefined;
+  // A start or a job that hangs must not block the exit. The outcome of a job is determined at the next start.
+  const limitStop = () => {
+    stopTimeout ??= setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
+  };
+  void signals.received.then(limitStop);
+  try {
+    log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
+    const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
+    const end = await Promise.race([agent.ended, signals.received]);
+    signals.exitOnNext();
+    if (typeof end === 'string') log.info({ event: 'agent.stopping', signal: end }, 'stopping');
+    const isAway = typeof end === 'object' && end.state === 'away';
+    if (isAway) stayAway(config.dataDir, end.because);
+    limitStop();
+    await agent.stop();
+    if (isAway) return exitCodeWhenAway(end.code);
+    const signal = typeof end === 'string' ? end : undefined;
+    log.info({ event: 'agent.stopped', signal }, 'stopped');
+    return EXIT.done;
+  } finally {
+    clearTimeout(stopTimeout);
+  }
 }
 
 /** Resolves with the first signal. A second one ends the process at once. */
