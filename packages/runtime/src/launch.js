@@ -31,6 +31,13 @@ export function launch(entry, args) {
     process.stderr.write(`${choice.problem}\n`);
     process.exit(3);
   }
+  // Before the start: a signal during it would end this process and leave the program running.
+  // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.
+  process.on('SIGINT', () => {
+    if (!process.stdin.isTTY) child.kill('SIGINT');
+  });
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal));
   const child = spawn(choice.path, ['--disable-warning=ExperimentalWarning', entry, ...args], {
     stdio: 'inherit',
     env: {
@@ -40,12 +47,6 @@ export function launch(entry, args) {
       ...compileCache(),
     },
   });
-  // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.
-  process.on('SIGINT', () => {
-    if (!process.stdin.isTTY) child.kill('SIGINT');
-  });
-  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
-    process.on(signal, () => child.kill(signal));
   if (process.env['npm_lifecycle_event'] !== undefined) endWithNpm(child);
   child.on('error', (error) => {
     process.stderr.write(`${choice.path} could not be started: ${error.message}\n`);
