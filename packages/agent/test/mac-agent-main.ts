@@ -40,11 +40,13 @@ let sleptMs = 0;
 process.on('SIGUSR2', () => {
   sleptMs += SLEEP_MS;
 });
-const agent = await startAgent(read.value, {
+const starting = startAgent(read.value, {
   log: createLog(read.value.logLevel, { sync: true }),
   clock: { ...clock, now: () => clock.now() + sleptMs },
   failpoint: createBlockingFailpoints(process.env['FAILPOINTS']),
   mac: JSON.parse(values.mac) as Mac,
   bluebubbles: JSON.parse(values.limits) as NonNullable<AgentDeps['bluebubbles']>,
 });
-process.once('SIGTERM', () => void agent.stop());
+// Installed before the agent reports that it is registered.
+process.once('SIGTERM', () => void starting.then((agent) => agent.stop()));
+await starting;

@@ -25,7 +25,6 @@ const server = new BlueBubblesServer(helper, new StoreReader(values.store));
 await server.start(Number(values.port));
 const control = createControl(operationsOf(server, helper));
 const controlUrl = `http://127.0.0.1:${await listen(control)}`;
-process.stdout.write(`${JSON.stringify({ msg: 'bluebubbles ready', url: server.url, controlUrl })}\n`);
 
 // Does not wait for calls that are still waiting for a row.
 async function stop(): Promise<never> {
@@ -33,3 +32,5 @@ async function stop(): Promise<never> {
   process.exit(0);
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+
+process.stdout.write(`${JSON.stringify({ msg: 'bluebubbles ready', url: server.url, controlUrl })}\n`);

@@ -25,6 +25,13 @@ const crm = await startCrm({
 });
 const control = createControl(operationsOf(crm));
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
+
+async function stop(): Promise<never> {
+  await Promise.all([closeHttp(control), crm.stop()]);
+  process.exit(0);
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+
 const { url, tokenUrl, settings } = crm;
 process.stdout.write(
   `${JSON.stringify({
@@ -37,9 +44,3 @@ process.stdout.write(
     clientSecret: settings.clientSecret,
   })}\n`,
 );
-
-async function stop(): Promise<never> {
-  await Promise.all([closeHttp(control), crm.stop()]);
-  process.exit(0);
-}
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());

@@ -28,10 +28,11 @@ for (const link of values.link) {
 }
 const control = createControl(operationsOf(links));
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
-const addresses = Object.fromEntries([...links].map(([name, proxy]) => [name, proxy.address]));
-process.stdout.write(`${JSON.stringify({ msg: 'fault proxy ready', controlUrl, links: addresses })}\n`);
 
 async function stop(): Promise<void> {
   await Promise.all([closeHttp(control), ...[...links.values()].map((proxy) => proxy.stop())]);
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+
+const addresses = Object.fromEntries([...links].map(([name, proxy]) => [name, proxy.address]));
+process.stdout.write(`${JSON.stringify({ msg: 'fault proxy ready', controlUrl, links: addresses })}\n`);

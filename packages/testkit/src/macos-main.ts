@@ -60,9 +60,6 @@ const control = createControl(operations);
 const endCalls = serveSynchronousCalls(callsFolder(values.home), operations);
 const controlUrl = `http://127.0.0.1:${await listen(control, Number(values['control-port']))}`;
 const commands = writeCommands(values.home, macos, controlUrl);
-process.stdout.write(
-  `${JSON.stringify({ msg: 'messages ready', controlUrl, commands, path: app.store.path })}\n`,
-);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
@@ -72,3 +69,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     void closeHttp(control);
   });
 }
+
+process.stdout.write(
+  `${JSON.stringify({ msg: 'messages ready', controlUrl, commands, path: app.store.path })}\n`,
+);
