@@ -33,6 +33,14 @@ describe.skipIf(!(await hasRedis()))('isRedisDown', () => {
     expect(await isRedisDown(through)).toBe(false);
   });
 
+  it('is true when this process was stalled while the refusal arrived', async () => {
+    const { server } = await start();
+    await server.kill();
+    const asked = isRedisDown(server.url);
+    for (const end = performance.now() + 500; performance.now() < end;);
+    expect(await asked).toBe(true);
+  });
+
   it('is false when Redis only does not respond', async () => {
     const { server, proxy, through } = await start();
     server.pause();
