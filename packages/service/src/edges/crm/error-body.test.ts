@@ -37,15 +37,25 @@ describe('a redacted message of the CRM', () => {
     ['one letter', 'a'.repeat(320), 'a'.repeat(30_000)],
   ])('T54 takes time in proportion to the text: %s', (_what, message, text) => {
     // Messages of the largest size that a CRM rejects together.
-    const began = performance.now();
-    for (let call = 0; call < 10; call++) redactMessage(message, [text, 'token']);
-    const tookMs = performance.now() - began;
-    // What reading each character of the text once costs on this machine, now.
-    const reference = performance.now();
+    const redact = () => redactMessage(message, [text, 'token']);
+    // What reading each character of the text once costs on this machine.
     let sum = 0;
-    for (let call = 0; call < 10; call++)
+    const read = () => {
       for (let at = 0; at < text.length; at++) sum += new Set(text.slice(at, at + 8)).size;
+    };
+    // Load on the machine only ever makes a run slower, so the fastest of several alternating runs counts.
+    let [redacting, reading] = [Infinity, Infinity];
+    for (let run = 0; run < 30 && !(run >= 10 && redacting < 2 * reading); run++) {
+      redacting = Math.min(redacting, timeOf(redact));
+      reading = Math.min(reading, timeOf(read));
+    }
     expect(sum).toBeGreaterThan(0);
-    expect(tookMs).toBeLessThan(2 * (performance.now() - reference));
+    expect(redacting).toBeLessThan(2 * reading);
   });
 });
+
+function timeOf(work: () => void): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
