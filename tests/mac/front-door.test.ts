@@ -184,6 +184,8 @@ describe('a Mac, from nothing to ready and back', () => {
       code: 2,
       err: expect.stringContaining('--group needs at least two'),
     });
+    // How slow the machine is now: idle, the program takes half a second to start.
+    const startMs = performance.now() - started;
     const starts = await macos.messages.appStarts();
     const group = `${OWNER},owner@example.com`;
     const options = ['--to', OWNER, '--group', group, '--lock', '--kill'];
@@ -203,7 +205,7 @@ describe('a Mac, from nothing to ready and back', () => {
     await terminal.reads('✔ killed send');
     await terminal.reads(', 0 failed, 1 skipped. The record is in ');
     expect(await terminal.exited).toBe(0);
-    expect(performance.now() - started).toBeLessThan(60_000);
+    expect(performance.now() - started).toBeLessThan(Math.max(60_000, 100 * startMs));
     const file = join(macos.home, 'selftest-26.1-25B78.json');
     const written = await readFile(file, 'utf8');
     await rm(file);
