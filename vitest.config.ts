@@ -10,7 +10,8 @@ export default defineConfig({
     pool: 'forks',
     // Most of the time the tests wait: for sockets, processes and deadlines.
     maxWorkers: 2 * availableParallelism(),
-    testTimeout: 120_000,
+    // Far beyond what any test takes: only a test that hangs reaches it, also on a busy machine.
+    testTimeout: 300_000,
     hookTimeout: 300_000,
     retry: 0,
     projects: [

@@ -81,7 +81,7 @@ describe('npm run pack', () => {
   });
 });
 
-describe('npm run release', () => {
+describe('npm run release', { timeout: 900_000 }, () => {
   it('writes archives that match the list, checksums, bills of materials, notices and release notes', async () => {
     const lines = await prepareOnce();
     expect(
