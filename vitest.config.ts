@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import { configDefaults, defineConfig } from 'vitest/config';
 
+import { LongTestsFirst } from './scripts/long-tests-first.ts';
 import { ALL_TESTS, GROUPS } from './scripts/test-groups.ts';
 
 export default defineConfig({
@@ -14,6 +15,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     retry: 0,
+    sequence: { sequencer: LongTestsFirst },
     projects: [
       {
         extends: true,

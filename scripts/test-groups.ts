@@ -37,3 +37,25 @@ export const GROUPS = {
     'tests/contract/macs-liveness.test.ts',
   ],
 } as const;
+
+/** Files that take long for their size. They run first: at the end of a stage, the other workers would wait for them. */
+export const LONG: readonly string[] = [
+  'packages/agent/src/ports/messages/macos/accessibility/screen-programs.test.ts',
+  'packages/agent/src/ports/messages/schema-changes.test.ts',
+  'packages/agent/test/bad-stores.test.ts',
+  'packages/agent/test/command.test.ts',
+  'packages/agent/test/privacy.test.ts',
+  'packages/agent/test/whole-chain.test.ts',
+  'packages/demo/src/headless.test.ts',
+  'packages/demo/src/page.test.ts',
+  'tests/crashes/inbound-crashes.test.ts',
+  'tests/crashes/lost-responses.test.ts',
+  'tests/crashes/token-crashes.test.ts',
+  'tests/docs/pages.test.ts',
+  'tests/maintenance/bad-backups.test.ts',
+  'tests/nodes/app-events.test.ts',
+  'tests/nodes/campaign.test.ts',
+  'tests/nodes/dependencies.test.ts',
+  'tests/nodes/failover.test.ts',
+  'tests/nodes/uninstall.test.ts',
+];

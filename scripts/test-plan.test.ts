@@ -3,7 +3,7 @@ import { join, matchesGlob } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { ALL_TESTS, GROUPS } from './test-groups.ts';
+import { ALL_TESTS, GROUPS, LONG } from './test-groups.ts';
 import { planStages } from './test-plan.ts';
 
 const ALL = { quick: false, node: undefined, filters: [] };
@@ -32,6 +32,10 @@ describe('the groups of tests', () => {
       expect(['heavy', 'disruptive']).toContain(groupsOf(file)[0]);
     },
   );
+});
+
+it.each(LONG)('%s, which runs first, exists', (file) => {
+  expect(FILES).toContain(file);
 });
 
 describe('the plan of npm test', () => {
