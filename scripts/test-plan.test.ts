@@ -42,7 +42,7 @@ describe('the plan of npm test', () => {
   it('runs every group in a full run', () => {
     expect(planStages(ALL, 2)).toEqual([
       { name: 'light', args: ['--project=!heavy'] },
-      { name: 'heavy', args: ['--project=heavy', '--maxWorkers=2'] },
+      { name: 'heavy', args: ['--project=heavy', '--maxWorkers=3'] },
     ]);
   });
 
