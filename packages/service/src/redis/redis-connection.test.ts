@@ -1,3 +1,7 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { startFaultProxy } from '@footbridge/testkit/fault-proxy';
 import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
 import { createCleanup } from '@footbridge/testkit/cleanup';
@@ -9,6 +13,22 @@ import { loadScript, openRedis } from './open-redis.ts';
 import type { Redis } from './open-redis.ts';
 
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
+
+/** How long a connection attempt may take, and a margin. */
+const CONNECT_TIMEOUT_MS = 4000;
+
+/** Opens connections to a frozen server until its kernel accepts no more. */
+async function fillBacklog(url: string): Promise<Socket[]> {
+  const { hostname, port } = new URL(url);
+  const sockets: Socket[] = [];
+  for (;;) {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    sockets.push(socket);
+    const isConnected = new Promise((resolve) => socket.once('connect', () => resolve(true)));
+    if (!(await Promise.race([isConnected, sleep(500, false)]))) return sockets;
+  }
+}
 
 describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
   const cleanup = createCleanup();
@@ -36,7 +56,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
   const isReceived = (other: Redis, received: string[], message: string) =>
     until(
       async () => {
-        await other.publish('news', Buffer.from(message));
+        await other.publish('news', Buffer.from(message)).catch(() => 0);
         return received.includes(message);
       },
       { every: 100, what: `"${message}" is received` },
@@ -57,6 +77,29 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     await isReceived(other, received, 'after');
     await redis.run(SCRIPT, ['unknown-key'], []);
     expect(reconnects()).toBeGreaterThan(0);
+  });
+
+  it('receives each message once after connections were replaced while they connected', async () => {
+    const server = await startRedis();
+    cleanup.add(() => server.stop());
+    const redis = await openRedis(server.url, silentLog, 500);
+    cleanup.add(() => redis.close());
+    const received: string[] = [];
+    await redis.subscribe('news', (message) => void received.push(message.toString()));
+    server.pause();
+    const fillers = await fillBacklog(server.url);
+    cleanup.add(() => fillers.forEach((filler) => filler.destroy()));
+    // Each attempt is replaced while it waits for a place in the backlog.
+    await sleep(2000);
+    server.resume();
+    for (const filler of fillers) filler.destroy();
+    await isReceived(redis, received, 'after');
+    // By then, no attempt is left that could still succeed.
+    await sleep(CONNECT_TIMEOUT_MS);
+    received.length = 0;
+    expect(await redis.publish('news', Buffer.from('once'))).toBe(1);
+    await isReceived(redis, received, 'last');
+    expect(received.filter((message) => message === 'once')).toEqual(['once']);
   });
 
   it('sends scripts and subscriptions again to a restarted Redis', async () => {

@@ -79,6 +79,10 @@ export class RedisConnection {
       }
       this.#isLost = true;
     });
+    // A client that is destroyed while it connects completes the connection and subscribes, so that every message would arrive twice.
+    client.on('connect', () => {
+      if (this.#closed || client !== this.#client) client.destroy();
+    });
     // A client that breaks before it has subscribed emits `ready` again later.
     client.on('ready', () => void this.#onReady(client).catch(() => {}));
     return client;
