@@ -542,6 +542,26 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(mac.written).toBe(2);
   });
 
+  it('writes a frame once when its request arrives twice while the Mac is not ready', async () => {
+    const [a, sender] = [await node({ through: hearingTwice }), await node()];
+    const location = freshLocation();
+    const unready = Promise.withResolvers<void>();
+    const mac = { ...connect('device-1'), ready: unready.promise as Promise<void> | undefined, written: 0 };
+    mac.write = () => {
+      mac.written++;
+      return 'written';
+    };
+    await bound(a.board, location, mac);
+    const outcome = sender.board.send(location, sendFrame());
+    // Handled after the request.
+    await sender.board.boundMacs();
+    mac.ready = undefined;
+    unready.resolve();
+    expect(await outcome).toBe('written');
+    await sender.board.boundMacs();
+    expect(mac.written).toBe(1);
+  });
+
   it('gives every key an expiry, and shows no location in a key', async () => {
     const a = await node();
     const location = freshLocation();
@@ -579,6 +599,16 @@ const recording =
 const deaf = (redis: Redis): Redis => ({
   ...redis,
   subscribe: (channel) => redis.subscribe(channel, () => {}),
+});
+
+/** Receives every message twice. */
+const hearingTwice = (redis: Redis): Redis => ({
+  ...redis,
+  subscribe: (channel, listener) =>
+    redis.subscribe(channel, (message) => {
+      listener(message);
+      listener(message);
+    }),
 });
 
 const withoutSubscriptions = (redis: Redis): Redis => ({ ...redis, subscribe: async () => {} });

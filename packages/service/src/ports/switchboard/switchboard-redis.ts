@@ -112,9 +112,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   readonly #shards: readonly Set<HeldLease>[] = Array.from({ length: SHARDS }, () => new Set<HeldLease>());
   /** Sessions whose bind is in flight, with the reason of a disconnect that arrived before its response. */
   readonly #binding = new Map<string, DisconnectReason | undefined>();
-  /** Ids of handled write requests. Two rounds of renewals are longer than any request stays valid. */
-  #handled = new Set<string>();
-  #handledBefore = new Set<string>();
+  /** The results of write requests by their ids. Two rounds of renewals are longer than any request stays valid. */
+  #handled = new Map<string, Promise<WriteResult>>();
+  #handledBefore = new Map<string, Promise<WriteResult>>();
   readonly #settlement: Settlement;
   #statuses: StatusKeeper | undefined;
   #replies: ReachListener | undefined;
@@ -315,8 +315,20 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     await this.frames.leave();
   }
 
-  async onWrite({ id, locationId: given, epoch, notAfter, frame }: WriteRequest): Promise<WriteResult> {
-    if (this.#isRepeated(id)) return 'stale';
+  /**
+   * A request that arrives twice gets one result: the sender takes the first reply, and `stale` for the second request would make it write
+   * the frame again. A client that can publish to Redis could repeat a sealed request before its deadline.
+   */
+  onWrite(request: WriteRequest): Promise<WriteResult> {
+    const { id } = request;
+    const known = this.#handled.get(id) ?? this.#handledBefore.get(id);
+    if (known !== undefined) return known;
+    const result = this.#write(request);
+    this.#handled.set(id, result);
+    return result;
+  }
+
+  async #write({ locationId: given, epoch, notAfter, frame }: WriteRequest): Promise<WriteResult> {
     // The requesting node has parsed the id.
     const locationId = given as LocationId;
     for (;;) {
@@ -419,13 +431,6 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     );
   }
 
-  /** Prevents replays: a client that can publish to Redis could repeat a sealed request before its deadline. */
-  #isRepeated(id: string): boolean {
-    if (this.#handled.has(id) || this.#handledBefore.has(id)) return true;
-    this.#handled.add(id);
-    return false;
-  }
-
   /** `lostTo`: the device that owned the location until now. This node may still hold a connection that lost it to that device. */
   #hold(lease: Lease, connection: MacConnection, confirmedAt: number, lostTo = lease.deviceId): void {
     const early = this.#binding.get(lease.sessionId);
@@ -492,7 +497,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.frames.offer();
     this.#copies.expire();
     this.#handledBefore = this.#handled;
-    this.#handled = new Set();
+    this.#handled = new Map();
   }
 
   #renewAll(): void {
