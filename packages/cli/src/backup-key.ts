@@ -1,7 +1,7 @@
 import { CliError, EXIT, usageError } from './cli-error.ts';
 import type { CommandContext } from './command-context.ts';
 import { askHidden } from './prompt.ts';
-import { readBytes } from './read-bytes.ts';
+import { readSecret } from './read-secret.ts';
 
 export const KEY_FILE_HELP =
   'file with the backup key or passphrase; - reads standard input (default: BACKUP_KEY, then BACKUP_KEY_FILE, then a prompt)';
@@ -15,7 +15,7 @@ export async function backupKey(
   keyFile: string | undefined,
   { repeat }: { readonly repeat: boolean },
 ): Promise<string | undefined> {
-  if (keyFile !== undefined) return readBytes(keyFile).toString('utf8').trim();
+  if (keyFile !== undefined) return readSecret(keyFile);
   if (io.env['BACKUP_KEY'] || io.env['BACKUP_KEY_FILE']) return undefined;
   if (io.stdin.isTTY !== true || noInput)
     throw new CliError('no key is given', {

@@ -1,3 +1,4 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 
 import { EXIT, CliError } from './cli-error.ts';
@@ -50,8 +51,8 @@ export function createOperatorClient(
       });
       if (!response.ok) throw toError(target, response, text);
       const shape = responseOf(method, path);
-      if (shape === undefined ? response.status === 204 : hasShape(parsed(text), shape))
-        return parsed(text) as T;
+      if (shape === undefined ? response.status === 204 : hasShape(readJson(text), shape))
+        return readJson(text) as T;
       throw notFootbridge(target);
     },
     async events(path, lastId) {
@@ -114,14 +115,6 @@ function reason(error: unknown): string {
   return typeof code === 'string' ? `: ${code}` : '';
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const WHICH_PORT =
   'use the port of the operator listener, ADMIN_PORT (4610 by default); the public listener (4600) is for the CRM and the Macs';
 
@@ -161,6 +154,6 @@ function toError(target: ServiceTarget, response: Response, text: string): CliEr
 }
 
 function errorBody(text: string): { error?: string; code?: string; message?: string } {
-  const fields = Object.entries(Object(parsed(text))).filter(([, value]) => typeof value === 'string');
+  const fields = Object.entries(Object(readJson(text))).filter(([, value]) => typeof value === 'string');
   return Object.fromEntries(fields);
 }

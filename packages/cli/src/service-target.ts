@@ -5,6 +5,7 @@ import { EXIT, CliError } from './cli-error.ts';
 import type { Environment } from './io.ts';
 import { DEFAULT_PROFILE, findProfile, readProfiles } from './profiles.ts';
 import type { Profile } from './profiles.ts';
+import { isToken } from './read-secret.ts';
 
 /** The service that a command talks to. The settings are those of the service itself, from the environment or its `.env`. */
 export interface ServiceTarget {
@@ -125,7 +126,7 @@ function readToken(file: string): string {
       cause: error,
     });
   }
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  if (isToken(token)) return token;
   throw new CliError(`${file} does not contain an operator token`, {
     exitCode: EXIT.configuration,
     next: 'pass the file that the service created: operator-token in its data folder',

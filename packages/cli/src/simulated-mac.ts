@@ -1,3 +1,5 @@
+import { readJson } from '@footbridge/protocol/read-json';
+
 import { CliError, EXIT } from './cli-error.ts';
 import { readBounded } from './read-bounded.ts';
 import { hasShape } from './response-shape.ts';
@@ -40,12 +42,8 @@ async function post(url: string, path: string, body: object, timeoutMs: number) 
 }
 
 function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }
 
 const notSimulated = (url: string, why: string, cause?: unknown) =>

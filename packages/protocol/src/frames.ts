@@ -1,4 +1,5 @@
 import { ANIMATION, INBOUND_REACTION, INBOUND_STICKER, VOICE } from './metadata.ts';
+import { readJson } from './read-json.ts';
 import { checkAgainst, isObject, type FromSchema, type ObjectSchema } from './schema.ts';
 
 export const SUBPROTOCOL = 'footbridge.v1';
@@ -316,14 +317,6 @@ function withKnownService(json: Record<string, unknown>): Record<string, unknown
   const { service } = json;
   const isKnown = typeof service !== 'string' || SERVICES.some((known) => known === service);
   return isKnown ? json : { ...json, service: 'SMS' };
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function invalid(reason: string, frame: object): Invalid {

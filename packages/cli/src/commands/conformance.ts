@@ -13,7 +13,7 @@ import { reportWriters } from '../conformance/write-reports.ts';
 import { withCleanup } from '../io.ts';
 import { collect, httpUrl, phoneNumber, seconds, wholeNumber } from '../option-values.ts';
 import { readPublicKey } from '../print-diagnosis.ts';
-import { readBytes } from '../read-bytes.ts';
+import { isToken, readSecret } from '../read-secret.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
@@ -166,7 +166,7 @@ function listenAddress(text: string): { host: string; port: number } {
 }
 
 function readToken(file: string): string {
-  const token = readBytes(file).toString('utf8').trim();
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  const token = readSecret(file);
+  if (isToken(token)) return token;
   throw usageError(`${file} does not contain a token, which is one line without spaces`);
 }

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import type { Command } from 'commander';
 
 import { CliError, EXIT, usageError } from '../cli-error.ts';
@@ -15,6 +13,7 @@ import {
   saveProfiles,
 } from '../profiles.ts';
 import { askHidden } from '../prompt.ts';
+import { isToken, readSecret } from '../read-secret.ts';
 import { serviceTarget } from '../service-target.ts';
 
 const EXAMPLES = `
@@ -43,8 +42,8 @@ export function loginCommand(program: Command): void {
         throw usageError('login needs --url, the address of the operator listener of the service');
       if (noInput && tokenFile === undefined && io.stdin.isTTY === true)
         throw usageError('login needs --token-file with --no-input');
-      const token = tokenFile === undefined ? await askHidden(io, 'Operator token: ') : readToken(tokenFile);
-      if (!/^[\x21-\x7e]+$/.test(token))
+      const token = tokenFile === undefined ? await askHidden(io, 'Operator token: ') : readSecret(tokenFile);
+      if (!isToken(token))
         throw new CliError('this is not an operator token: it is empty or contains spaces', {
           exitCode: EXIT.usage,
           next: 'it is in the file operator-token in the data folder of the service; footbridge token create creates tokens for others',
@@ -105,12 +104,4 @@ export function profilesCommand(program: Command): void {
         'There are no profiles. Save one with `footbridge login NAME --url URL`.',
       );
     });
-}
-
-function readToken(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8').trim();
-  } catch (error) {
-    throw new CliError(`cannot read ${file}`, { exitCode: EXIT.usage, cause: error });
-  }
 }

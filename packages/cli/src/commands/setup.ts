@@ -14,7 +14,7 @@ import type { OperatorClient } from '../operator-client.ts';
 import { httpUrl, seconds } from '../option-values.ts';
 import { withProgress } from '../progress.ts';
 import { ask, askHidden } from '../prompt.ts';
-import { readBytes } from '../read-bytes.ts';
+import { readSecret } from '../read-secret.ts';
 import { checkCrm } from './crm.ts';
 
 interface Options {
@@ -155,8 +155,7 @@ async function secretOf(
   options: Options,
   isTTY: boolean,
 ): Promise<string | undefined> {
-  if (options.clientSecretFile !== undefined)
-    return readBytes(options.clientSecretFile).toString('utf8').trim();
+  if (options.clientSecretFile !== undefined) return readSecret(options.clientSecretFile);
   const saved = io.env['CRM_OAUTH_CLIENT_SECRET'] || undefined;
   return saved ?? (isTTY ? await askHidden(io, 'Client secret (hidden): ') : undefined);
 }

@@ -1,3 +1,5 @@
+import { readJson } from '@footbridge/protocol/read-json';
+
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
@@ -117,12 +119,8 @@ async function follow(
 }
 
 function feedEvent({ url }: OperatorClient, data: string): FeedEvent {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (hasShape(event, { id: 'text', at: 'text', step: 'text' })) return event as FeedEvent;
-  } catch {
-    // Not JSON.
-  }
+  const event = readJson(data);
+  if (hasShape(event, { id: 'text', at: 'text', step: 'text' })) return event as FeedEvent;
   throw new CliError(`${url} does not send the events of a Footbridge service`, {
     exitCode: EXIT.unreachable,
   });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 
 import { BodyTooLargeError, readBounded } from '../read-bounded.ts';
@@ -94,7 +95,7 @@ export function createCrmApi(options: CrmApiOptions): CrmApi {
       });
       const text = await readBounded(received, MAX_BODY_BYTES);
       const { status } = received;
-      response = { status, headers: received.headers, text, json: parsed(text), ms: elapsed() };
+      response = { status, headers: received.headers, text, json: readJson(text), ms: elapsed() };
     } catch (error) {
       signal.throwIfAborted();
       const reason = deadline.aborted ? `no response within ${timeoutMs / 1000} s` : reasonOf(error);
@@ -137,14 +138,6 @@ export const jsonOf = (response: CrmResponse | NoResponse): unknown =>
 function waitOf({ headers }: CrmResponse): number | undefined {
   const interval = Number(headers.get('x-ratelimit-interval-milliseconds') ?? Number.NaN);
   return parseRetryAfter(headers.get('retry-after'), Date.now()) ?? (interval > 0 ? interval : undefined);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function reasonOf(error: unknown): string {

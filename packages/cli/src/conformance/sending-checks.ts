@@ -1,6 +1,7 @@
 import { checkMessage, REMOVED_ALIASES } from '@footbridge/kit/outbound-message';
 import { isObject } from '@footbridge/protocol/schema';
 import { usableMessageId } from '@footbridge/protocol/ids';
+import { readTime } from '@footbridge/protocol/read-time';
 import { diagnoseSignature } from '@footbridge/runtime/diagnose-signature';
 import type { CandidateKey, Diagnosis } from '@footbridge/runtime/diagnose-signature';
 
@@ -350,20 +351,13 @@ function checkTime(webhooks: readonly Webhook[]): Outcome {
   const [first] = times;
   if (first === undefined) return pass('the webhooks have no time, so none is too old');
   for (const { name, value } of times) {
-    const at = timeOf(value);
+    const at = readTime(value);
     if (at === undefined)
       return fail(`${name} is ${excerpt(JSON.stringify(value), 60)}, which is not read as a time`);
     const offMs = Math.abs(at - Date.now());
     if (offMs > DAY_MS) return fail(`${name} is off by ${Math.round(offMs / DAY_MS)} days`);
   }
   return pass(`${first.name} is ${excerpt(JSON.stringify(first.value), 60)}`);
-}
-
-/** Parses a time as the service does. */
-function timeOf(value: unknown): number | undefined {
-  if (typeof value === 'string')
-    return /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:?\d\d)$/.test(value) ? Date.parse(value) : undefined;
-  return typeof value === 'number' && value > Date.UTC(2020) && value < Date.UTC(2200) ? value : undefined;
 }
 
 function objectIn(body: Buffer): Record<string, unknown> | undefined {

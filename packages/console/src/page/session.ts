@@ -1,3 +1,5 @@
+import { readJson } from '@footbridge/protocol/read-json';
+
 import { signal } from '@preact/signals';
 
 import { TEXTS } from './texts.ts';
@@ -65,14 +67,6 @@ const TOLERANCE_MS = 2000;
 function noteClock(date: string | null): void {
   const offset = Date.parse(date ?? '') - Date.now();
   if (Math.abs(offset - clockOffsetMs.value) > TOLERANCE_MS) clockOffsetMs.value = offset;
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const RETRY_MS = 3000;

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 
 import type { DeviceId } from '@footbridge/protocol/ids';
+import { readObject } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import type { Log } from '@footbridge/runtime/log';
 import { request } from 'undici';
 
-import { readObject } from './read-object.ts';
 import { readToken, saveToken, tokenPath } from './token-file.ts';
 
 export interface EnrolmentDeps {

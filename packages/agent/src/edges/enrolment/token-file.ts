@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { readObject } from '@footbridge/protocol/read-json';
+
 import { writePrivateFile } from './private-file.ts';
-import { readObject } from './read-object.ts';
 
 export interface SavedToken {
   /** The service that issued the token. */

@@ -1,3 +1,5 @@
+import { readObject } from '@footbridge/protocol/read-json';
+
 import type { SelftestOptions } from '../../flows/selftest/selftest.ts';
 import { PERMISSIONS } from '../../ports/messages/messages.ts';
 import type { Permission } from '../../ports/messages/messages.ts';
@@ -13,7 +15,7 @@ export type LocalCall =
 
 /** Returns undefined for a line that is not a call. */
 export function readCall(line: string): LocalCall | undefined {
-  const fields = parse(line);
+  const fields = readObject(line);
   const text = (name: string): string | undefined => {
     const value = fields[name];
     return typeof value === 'string' && value !== '' ? value : undefined;
@@ -39,13 +41,4 @@ export function readCall(line: string): LocalCall | undefined {
       lock: fields['lock'] === true,
     },
   };
-}
-
-function parse(line: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { StateFrame } from '@footbridge/protocol/frames';
+import { readObject } from '@footbridge/protocol/read-json';
 import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
@@ -213,11 +214,4 @@ function whileReadable<T>(read: () => T): T | undefined {
 }
 
 /** Returns an empty state for an unreadable note: the next canary overwrites it. */
-function parse(note: string | undefined): Saved {
-  try {
-    const value: unknown = note === undefined ? {} : JSON.parse(note);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
-}
+const parse = (note: string | undefined): Saved => readObject(note ?? '');

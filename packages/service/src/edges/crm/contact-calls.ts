@@ -1,3 +1,4 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { PhoneCalls } from '../../flows/contacts/look-up-phone.ts';
@@ -5,7 +6,6 @@ import type { ContactCalls } from '../../flows/inbound/crm-calls.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './error-body.ts';
 
 const MAX_LISTED = 100;
 

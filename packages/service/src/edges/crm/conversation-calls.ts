@@ -1,10 +1,10 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { ConversationCalls, MessagePage, StoredMessage } from '../../flows/inbound/crm-calls.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './error-body.ts';
 
 /** A page of 20 messages of 20,000 characters, each written as `\uXXXX`, has 2.4 MB. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;

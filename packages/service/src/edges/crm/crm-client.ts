@@ -1,10 +1,11 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Bearer, BearerKind, Tokens } from '../../flows/oauth/tokens.ts';
 import { CANCELLED, failed } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
 import { classifyResponse } from './classify-response.ts';
-import { redactMessage, readJson, stringsIn, messageOf } from './error-body.ts';
+import { redactMessage, stringsIn, messageOf } from './error-body.ts';
 import { LocationThrottles } from './location-throttle.ts';
 import type { LocationThrottle } from './location-throttle.ts';
 import type { HttpRequest, HttpResponse, NoResponse, Transport } from './transport.ts';

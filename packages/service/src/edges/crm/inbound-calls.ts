@@ -1,10 +1,10 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { InboundCalls } from '../../flows/inbound/crm-calls.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './error-body.ts';
 
 export interface InboundShape {
   /** `SMS`, or the type an added channel requires. */

@@ -1,3 +1,4 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Transport } from './transport.ts';
@@ -31,13 +32,10 @@ export async function probeAddress(
   const ms = Math.round(clock.monotonic() - started);
   if ('reason' in response) return { status: 0, ms, code: response.code ?? response.reason };
   const date = Date.parse(response.headers.get('date') ?? '');
-  return { status: response.status, ms, date: Number.isNaN(date) ? null : date, json: parsed(response.text) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return {
+    status: response.status,
+    ms,
+    date: Number.isNaN(date) ? null : date,
+    json: readJson(response.text),
+  };
 }

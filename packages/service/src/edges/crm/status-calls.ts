@@ -1,10 +1,10 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { ShownStatus, StatusCalls, StatusUpdate } from '../../flows/status/status-calls.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './error-body.ts';
 
 const PENDING = '{"status":"pending"}';
 const DELIVERED = '{"status":"delivered"}';

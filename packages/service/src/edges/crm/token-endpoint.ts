@@ -1,10 +1,11 @@
+import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import { appIdOf } from '../../flows/oauth/app-events.ts';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from '../../flows/oauth/token-endpoint.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
-import { redactMessage, readJson, messageOf } from './error-body.ts';
+import { redactMessage, messageOf } from './error-body.ts';
 import type { HttpResponse, NoResponse, Transport } from './transport.ts';
 
 export interface TokenEndpointDeps {

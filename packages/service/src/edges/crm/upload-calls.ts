@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
+import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { CrmStorage } from '../../flows/assets/prepare-attachments.ts';
 import { failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
-import { readJson } from './error-body.ts';
 
 /** `POST /conversations/messages/upload`, one file at a time. */
 export function createUploadCalls(client: CrmClient): CrmStorage {

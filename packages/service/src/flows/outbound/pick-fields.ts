@@ -1,5 +1,6 @@
 import { asLocationId, usableMessageId } from '@footbridge/protocol/ids';
 import type { LocationId, MessageId } from '@footbridge/protocol/ids';
+import { readTime } from '@footbridge/protocol/read-time';
 
 /** The only fields that are read: own top-level properties with exactly these names (W3, W10). */
 const NAMES = [
@@ -40,11 +41,6 @@ export interface Fields {
 const MAX_LOCATION_ID = 256;
 const MAX_CONTACT_ID = 1024;
 const MAX_GUID = 256;
-/** With a time zone: without one the value depends on the machine. */
-const ISO_DATE = /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:?\d\d)$/;
-/** A number outside these years is not in milliseconds. */
-const MIN_TIME = Date.UTC(2020);
-const MAX_TIME = Date.UTC(2200);
 
 export function pickFields(body: unknown): Fields {
   const messageId = own(body, 'messageId');
@@ -57,7 +53,7 @@ export function pickFields(body: unknown): Fields {
     phone: text(own(body, 'phone')),
     userId: text(own(body, 'userId')),
     replyToAltId: text(own(body, REPLY_TO), MAX_GUID),
-    writtenAt: TIMES.map((name) => time(own(body, name))).find((at) => at !== undefined),
+    writtenAt: TIMES.map((name) => readTime(own(body, name))).find((at) => at !== undefined),
     messageId: usableMessageId(messageId),
     givenMessageId: typeof messageId === 'string' ? messageId : null,
     type: isRecord(body) && Object.hasOwn(body, 'type') ? { value: body['type'] } : undefined,
@@ -84,10 +80,4 @@ const holdsNothing = (value: unknown): boolean =>
 
 function text(value: unknown, max = Infinity): string | undefined {
   return typeof value === 'string' && value.length <= max && /\S/.test(value) ? value : undefined;
-}
-
-/** An ISO 8601 date, or milliseconds since 1970. */
-function time(value: unknown): number | undefined {
-  const at = typeof value === 'string' && ISO_DATE.test(value) ? Date.parse(value) : value;
-  return typeof at === 'number' && at > MIN_TIME && at < MAX_TIME ? at : undefined;
 }
