@@ -36,7 +36,8 @@ export class FuzzInputs {
 
   /** Bytes that are hardly HTTP. The service closes the connection. */
   http(): Buffer {
-    const head = `${this.#pick(['GET', 'POST', 'PUT', '', '\0', this.#text(5)])} ${this.#pick(PATHS)} HTTP/${this.#pick(['1.1', '1.0', '2.0', '9', ''])}\r\n`;
+    const method = this.#pick(['GET', 'POST', 'PUT', 'HEAD', 'CONNECT', 'TRACE', '', '\0', this.#text(5)]);
+    const head = `${method} ${this.#pick([...PATHS, '/mac/socket'])} HTTP/${this.#pick(['1.1', '1.0', '2.0', '9', ''])}\r\n`;
     const fields = Array.from({ length: this.number(6) }, () => this.#mutated(this.#pick(HEADERS)));
     return Buffer.from(
       `${this.#mutated(head)}${fields.join('\r\n')}\r\n\r\n${this.#text(this.number(100))}`,
@@ -149,7 +150,14 @@ const HEADERS = [
   'Transfer-Encoding: chunked',
   'Upgrade: websocket',
   'Connection: Upgrade',
+  'Upgrade: h2c',
+  'Connection: close',
   'Expect: 100-continue',
+  'Content-Length: 0',
+  'Trailer: X',
+  'Sec-WebSocket-Protocol: footbridge.v1',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
 ];
 const FRAMES = [
   '{"type":"register","locationId":"locFuzz0000000000001","capabilities":["received"],"os":{"version":"26.0"},"agent":{"version":"1.0.0"}}',
