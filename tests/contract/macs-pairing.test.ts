@@ -65,7 +65,7 @@ describe('pairing', () => {
     expect((await pair(code)).status).toBe(201);
     expect(await pair(code)).toMatchObject({ status: 403, body: { code: 'PAIRING_CODE_USED' } });
     const late = await newCode();
-    await bridge.clock.skip(15 * 60_000);
+    bridge.clock.freeze(15 * 60_000);
     expect(await pair(late)).toMatchObject({ status: 403, body: { code: 'PAIRING_CODE_EXPIRED' } });
     expect(await pair(await newCode())).toMatchObject({ status: 200, body: { seats: { used: 1 } } });
     expect(await pair('')).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });

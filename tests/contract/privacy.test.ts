@@ -207,7 +207,7 @@ describe('the retention of a location', () => {
       return (body['messages'] as { locationId: string }[]).map(({ locationId }) => locationId);
     };
     expect(await messages()).toHaveLength(5);
-    await bridge.clock.skip(1.1 * DAY);
+    bridge.clock.freeze(1.1 * DAY);
     await until(async () => (await messages()).length < 5, { what: 'the pruning' });
     expect(await messages()).toEqual([OTHER_LOCATION]);
     for (const url of files) expect((await fetch(url)).status).toBe(404);

@@ -50,7 +50,7 @@ describe('rejected signatures', () => {
       ]),
     );
     expect((await rejections(bridge)).map(({ locationId }) => locationId)).toContain(LOCATION);
-    await bridge.clock.skip(HOUR_MS);
+    bridge.clock.freeze(HOUR_MS);
     expect(await rejections(bridge)).toEqual([]);
   });
 

@@ -57,7 +57,7 @@ describe('the capture of texts', () => {
     });
     expect(await trail(bridge, other)).toMatchObject({ text: null, capturedUntil: null });
 
-    await bridge.clock.skip(FIFTEEN_MINUTES);
+    bridge.clock.freeze(FIFTEEN_MINUTES);
     expect(await trail(bridge, id)).toMatchObject({ text: null, capturedUntil: null });
     await bridge.operator('PUT', CAPTURE);
     expect(await trail(bridge, id)).toMatchObject({ text: null });

@@ -22,7 +22,7 @@ it('M12 setup says in one line why a pairing code is wrong, used or expired, and
   const otherMac = { FOOTBRIDGE_AGENT_DIR: await tempDir(cleanup) };
   expect(await mac.command(mac.program, otherMac, 'pair', used)).toMatchObject({ code: 0 });
   const expired = await mac.newCode();
-  await mac.bridge.clock.skip(15 * 60_000);
+  mac.bridge.clock.freeze(15 * 60_000);
   const terminal = mac.inTerminal({}, 'setup');
   await terminal.reads('Pairing code');
   for (const [code, line] of [
