@@ -71,7 +71,8 @@ interface Reply {
 const HEADER = 'X-CRM-Signature';
 const RETRY_MS = 150;
 const MAX_ATTEMPTS = 4;
-const LIMIT = { calls: 200, perMs: 2000 };
+/** Every 200 calls, however slow they are: a burst reaches it also on a busy machine. */
+const LIMIT = { calls: 200, forMs: 2000 };
 const EMOJI = /[\u{10000}-\u{10FFFF}]/gu;
 const KNOWN = new Set(['type', 'contactId', 'locationId', 'message', 'attachments', 'altId', 'direction']);
 const KNOWN_CODES = new Set(['TIMEOUT', 'CLIENT_NOT_CONNECTED', 'IMESSAGE_ERROR']);
@@ -103,7 +104,7 @@ class Crm {
   readonly #contacts = new Map<string, { id: string; phone: string }>();
   readonly #messages: Stored[] = [];
   readonly #byKey = new Map<string, string>();
-  #windowAt = 0;
+  #limitedUntil = 0;
   #calls = 0;
 
   constructor(token: string, key: KeyObject, webhookUrl: () => string, fault: CrmFault | undefined) {
@@ -151,9 +152,14 @@ class Crm {
 
   #limit(): Reply | undefined {
     const now = performance.now();
-    if (now - this.#windowAt > LIMIT.perMs) [this.#windowAt, this.#calls] = [now, 0];
+    if (now < this.#limitedUntil) return this.#tooManyRequests();
     if (++this.#calls <= LIMIT.calls) return undefined;
-    const headers = { 'Retry-After': String(LIMIT.perMs / 1000) };
+    [this.#limitedUntil, this.#calls] = [now + LIMIT.forMs, 0];
+    return this.#tooManyRequests();
+  }
+
+  #tooManyRequests(): Reply {
+    const headers = { 'Retry-After': String(LIMIT.forMs / 1000) };
     return {
       ...error(429, 'Too many requests'),
       ...(this.#fault !== 'limits without Retry-After' && { headers }),
