@@ -2,7 +2,9 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 
 import { systemClock } from '@footbridge/runtime/clock';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
@@ -14,6 +16,22 @@ import { createTransport } from './transport.ts';
 import type { HttpRequest } from './transport.ts';
 
 const TIMEOUT_MS = 20_000;
+
+/** Posts its port, then that it has a request, and sets a flag when its response is sent. */
+const ANSWER_FROM_A_THREAD = `
+  const { createServer } = require('node:http');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const server = createServer((request, response) => {
+    parentPort.postMessage('requested');
+    response.on('finish', () => {
+      Atomics.store(workerData, 0, 1);
+      Atomics.notify(workerData, 0);
+    });
+    setTimeout(() => response.end(), 300);
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
@@ -54,6 +72,21 @@ describe('the transport', () => {
     });
     expect(await send('/here')).toMatchObject({ status: 302 });
     expect(paths).toEqual(['/here']);
+  });
+
+  it('returns a response that arrived while this process was stalled beyond the deadline', async () => {
+    const flag = new Int32Array(new SharedArrayBuffer(8));
+    const server = new Worker(ANSWER_FROM_A_THREAD, { eval: true, workerData: flag });
+    cleanup.add(() => server.terminate());
+    const [port] = await once(server, 'message');
+    const { send, pass } = await serve(() => {});
+    const sending = send('/', { origin: `http://127.0.0.1:${port}` });
+    await once(server, 'message');
+    // The response is in the socket, and the next check of the deadlines is due.
+    Atomics.wait(flag, 0, 0);
+    Atomics.wait(flag, 1, 0, 500);
+    pass(2 * TIMEOUT_MS);
+    expect(await sending).toMatchObject({ status: 200 });
   });
 
   it('reuses one connection for calls made in turn', async () => {

@@ -96,8 +96,11 @@ class UndiciTransport implements Transport {
 
   /** One sweep over all exchanges replaces the two timers per request that undici would keep. */
   readonly #sweep = (): void => {
-    for (const exchange of this.#inFlight) exchange.checkDeadline();
     this.#cancelSweep = this.#inFlight.size > 0 ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
+    // After a stall of this process timers run before sockets are read: a response that has arrived already still counts.
+    setImmediate(() => {
+      for (const exchange of this.#inFlight) exchange.checkDeadline();
+    });
   };
 }
 
