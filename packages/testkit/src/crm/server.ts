@@ -13,14 +13,22 @@ import type { RouteEntry } from './routes.ts';
 import type { Call, Fault, FaultResponse, StatusCall } from './types.ts';
 import type { CrmState } from './state.ts';
 
+/**
+ * As long as common gateways. Node accepts one connection per turn of the event loop: on a busy machine new connections wait for many
+ * seconds, and requests that the client has given up by then are carried out nevertheless.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
 export function createCrmServer(state: CrmState, faults: InjectedFaults): Server {
   const limits = new RateLimits(state.settings, state.now);
   let calls = 0;
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
     serve(request, response).catch((error: unknown) =>
       response.destroy(Error('CRM failed', { cause: error })),
     );
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  return server;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { call, entry } = recordCall(request);
