@@ -49,6 +49,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     const clock = new SkippingClock({ stopped: true });
     const ledger = new SendLedger({ clock, onDrop: () => {} });
     const redis = await openRedis(server.url, silentLog);
+    const name = newRequestId();
     let [copied, broadcasts] = [0, 0];
     const counted = through(redis);
     const board = await createRedisSwitchboard({
@@ -63,6 +64,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
       clock,
       log: silentLog,
       ledger,
+      node: name,
       onCopied: (frames) => void (copied += frames),
     });
     opened.push(redis, board);
@@ -76,8 +78,18 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
       get broadcasts() {
         return broadcasts;
       },
-      kill: () => redis.close(),
+      async kill() {
+        await redis.close();
+        await isGone(name);
+      },
     };
+  }
+
+  /** Resolves once Redis has noticed that the connections of the node are closed: until then it counts as a subscriber. */
+  async function isGone(name: string): Promise<void> {
+    const observer = await openRedis(server.url, silentLog);
+    await until(async () => (await observer.publish(`footbridge:node:${name}`, Buffer.alloc(0))) === 0);
+    await observer.close();
   }
 
   /** Connects a device. Resolves once the frames that it has not confirmed are in the ledger of the node. */
