@@ -191,6 +191,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     oauthReady: config.oauth.state === 'ready',
     calls: createStatusCalls(client, config.crm.statusWithGuid),
     readLagMs: config.crm.readLagMs,
+    settleMs: config.crm.settleMs,
     past: journal,
     count: metrics.statusCall,
     onRepeat: () => metrics.duplicate('message'),
@@ -199,8 +200,9 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
     async settle(locationId, messageId) {
-      await statuses.settle(locationId, messageId);
+      const lateMs = await statuses.settle(locationId, messageId);
       await journal.flush();
+      return lateMs;
     },
   });
   life.add('statuses', async () => {

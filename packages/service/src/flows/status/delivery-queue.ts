@@ -1,3 +1,4 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
@@ -5,17 +6,34 @@ import { CANCELLED } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import type { StatusDelivery } from './status-delivery.ts';
 
+export interface DeliveryQueueDeps {
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep' | 'after'>;
+  readonly failpoint: Failpoint | undefined;
+  /** After this time, a request that timed out can no longer arrive. */
+  readonly settleMs: number;
+}
+
+/** A request that timed out and may still arrive. */
+interface LateRequest {
+  readonly locationId: string;
+  /** In monotonic time. */
+  readonly until: number;
+}
+
 /**
  * One call at a time per message, in the order of arrival. A status that the service itself produced yields to any later one:
  * it is not retried, and only a request in flight is awaited. So `pending` never arrives after a terminal status, and the rejection of
- * one request never after the success of its repetition (A4).
+ * one request never after the success of its repetition (A4). A request that timed out may be in the network or wait in the CRM, so the
+ * next status of the message is held until it can no longer arrive.
  */
 export class DeliveryQueue {
-  readonly #failpoint: Failpoint | undefined;
+  readonly #deps: DeliveryQueueDeps;
   readonly #messages = new SerialByKey<StatusDelivery, Attempt<undefined>>();
+  /** The last one of each message. */
+  readonly #late = new Map<string, LateRequest>();
 
-  constructor(failpoint: Failpoint | undefined) {
-    this.#failpoint = failpoint;
+  constructor(deps: DeliveryQueueDeps) {
+    this.#deps = deps;
   }
 
   /** `isNeeded` is asked when the delivery's turn comes; without it the status is always sent. */
@@ -29,21 +47,46 @@ export class DeliveryQueue {
     delivery: StatusDelivery,
     isNeeded: (() => Promise<boolean>) | undefined,
   ): Promise<Attempt<undefined>> {
+    const { failpoint } = this.#deps;
+    const late = this.#late.get(delivery.key);
+    if (late !== undefined && !(await this.#outwait(late, delivery))) return CANCELLED;
     if (isNeeded !== undefined && !(await isNeeded())) return CANCELLED;
-    if (this.#failpoint !== undefined)
-      await this.#failpoint(
-        delivery.source === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending',
-      );
-    return delivery.send();
+    if (failpoint !== undefined)
+      await failpoint(delivery.source === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending');
+    const result = await delivery.send();
+    if (delivery.timedOutAt !== undefined) this.#noteLate(delivery, delivery.timedOutAt);
+    return result;
   }
 
-  /** Another node owns the location: completes the requests in flight for it, and retries none. */
-  async settle(locationId: string): Promise<void> {
+  /** Resolves with false when the delivery is superseded before that. */
+  async #outwait({ until }: LateRequest, delivery: StatusDelivery): Promise<boolean> {
+    const { clock } = this.#deps;
+    await clock.sleep(until - clock.monotonic(), delivery.superseded.signal);
+    return !delivery.superseded.isCancelled;
+  }
+
+  #noteLate({ key, update: { locationId } }: StatusDelivery, timedOutAt: number): void {
+    const { clock, settleMs } = this.#deps;
+    const late = { locationId, until: timedOutAt + settleMs };
+    this.#late.set(key, late);
+    clock.after(late.until - clock.monotonic(), () => {
+      if (this.#late.get(key) === late) this.#late.delete(key);
+    });
+  }
+
+  /**
+   * Another node owns the location: completes the requests in flight for it, and retries none. Resolves with the milliseconds for which
+   * a request that timed out may still arrive.
+   */
+  async settle(locationId: string): Promise<number> {
     const ending = this.#messages.unfinished.filter(
       ({ item }) => item.update.locationId === locationId && item.source !== 'rejection',
     );
     for (const { item } of ending) item.supersede();
     await Promise.all(ending.map(({ done }) => done));
+    const now = this.#deps.clock.monotonic();
+    const late = [...this.#late.values()].filter((request) => request.locationId === locationId);
+    return Math.max(0, ...late.map(({ until }) => until - now));
   }
 
   /** Another node has accepted a repeat of the message: completes a request in flight for a rejection of it, and sends no other. */

@@ -41,7 +41,9 @@ const OK = succeeded(undefined);
 /** The app lacks the scope to read messages. */
 const UNREADABLE = failed('refused', { retryable: false, status: 401 });
 const READ_LAG_MS = 10_000;
+const SETTLE_MS = 20_000;
 const HTTP = failed('http', { status: 500, reason: 'oops' });
+const TIMEOUT = failed('timeout', { inDoubt: true });
 
 interface SetUp {
   clock: FakeClock;
@@ -72,6 +74,7 @@ function setUp(
     oauthReady: true,
     calls: { put, read },
     readLagMs: READ_LAG_MS,
+    settleMs: SETTLE_MS,
     journal: {
       open() {},
       step: (id, step, recorded) => void steps.push([id, step, recorded?.detail?.['status']]),
@@ -639,6 +642,65 @@ describe('a repeated request', () => {
       { status: 'none', isUnderWay: true, epoch: 1 },
       undefined,
     ]);
+  });
+
+  it('A4 is delivered only when a pending that timed out can no longer arrive', async () => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports, clock } = setUp(put);
+    const id = newRequestId();
+    publish(reports, id);
+    await tick();
+    const ack = reports.reported(lease(), frame(id));
+    sent[0]?.answer(TIMEOUT);
+    await clock.advance(SETTLE_MS - 1);
+    expect(statuses()).toEqual(['pending']);
+    await clock.advance(1);
+    expect(statuses()).toEqual(['pending', 'delivered']);
+    sent[1]?.answer(OK);
+    expect(await ack).toEqual({ outcome: 'delivered' });
+  });
+
+  it('A4 is delivered at once when the CRM responded to every pending', async () => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports, clock } = setUp(put);
+    const id = newRequestId();
+    publish(reports, id);
+    await tick();
+    const ack = reports.reported(lease(), frame(id));
+    sent[0]?.answer(HTTP);
+    await clock.advance(0);
+    expect(statuses()).toEqual(['pending', 'delivered']);
+    sent[1]?.answer(OK);
+    await ack;
+  });
+
+  it('A4 is not reported by a node that stops while a pending that timed out may arrive', async () => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports } = setUp(put);
+    const id = newRequestId();
+    publish(reports, id);
+    await tick();
+    const ack = reports.reported(lease(), frame(id));
+    sent[0]?.answer(TIMEOUT);
+    await tick();
+    await reports.close();
+    expect(await ack).toBe('retry');
+    expect(statuses()).toEqual(['pending']);
+  });
+
+  it('A4 says how long a pending that timed out may arrive to the next owner', async () => {
+    const { put, sent } = heldCalls();
+    const { reports, clock } = setUp(put, { otherNodes: OTHER_NODES });
+    publish(reports, newRequestId());
+    await tick();
+    const settling = reports.settle(LOCATION);
+    sent[0]?.answer(TIMEOUT);
+    expect(await settling).toBe(SETTLE_MS);
+    await clock.advance(5000);
+    expect(await reports.settle(LOCATION)).toBe(SETTLE_MS - 5000);
+    expect(await reports.settle(asLocationId('loc2') ?? '')).toBe(0);
+    await clock.advance(SETTLE_MS);
+    expect(await reports.settle(LOCATION)).toBe(0);
   });
 
   it.each([

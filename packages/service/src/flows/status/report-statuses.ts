@@ -23,6 +23,8 @@ export interface StatusReportsDeps extends StatusDeliveryDeps, StatusHistoryDeps
   readonly oauthReady: boolean;
   readonly journal: Journal;
   readonly failpoint: Failpoint | undefined;
+  /** After this time, a request that timed out can no longer arrive at the CRM. */
+  readonly settleMs: number;
   readonly count?: (status: Status, result: CountedResult) => void;
   /** Called when another request for the same message is recognised. */
   readonly onRepeat?: () => void;
@@ -90,7 +92,7 @@ class QueuedReports implements StatusReports {
 
   constructor(deps: StatusReportsDeps) {
     this.#deps = deps;
-    this.#queue = new DeliveryQueue(deps.failpoint);
+    this.#queue = new DeliveryQueue(deps);
     this.#history = new StatusHistory(deps, this.#closed);
   }
 
@@ -179,10 +181,10 @@ class QueuedReports implements StatusReports {
     void delivered.finally(cancel);
   }
 
-  settle(locationId: string, messageId?: string): Promise<void> {
-    return messageId === undefined
-      ? this.#queue.settle(locationId)
-      : this.#queue.withdrawRejections(messageKey(locationId, messageId));
+  async settle(locationId: string, messageId?: string): Promise<number> {
+    if (messageId === undefined) return this.#queue.settle(locationId);
+    await this.#queue.withdrawRejections(messageKey(locationId, messageId));
+    return 0;
   }
 
   async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {

@@ -25,10 +25,12 @@ export class StatusDelivery {
   readonly key: string;
   readonly #deps: StatusDeliveryDeps;
   readonly #lease: LeaseFence | undefined;
-  readonly #superseded = new Cancellation();
+  /** Cancelled when it is not to be retried any more. */
+  readonly superseded = new Cancellation();
   readonly #withdrawn = new Cancellation();
   readonly #check: (() => Promise<boolean>) | undefined;
   #wasSent = false;
+  #timedOutAt: number | undefined;
 
   /** Without a lease it is sent no matter which Mac holds the location; `check` then decides before each request. */
   constructor(
@@ -52,9 +54,14 @@ export class StatusDelivery {
     return this.#wasSent;
   }
 
+  /** The monotonic time at which the last request without a response was given up. */
+  get timedOutAt(): number | undefined {
+    return this.#timedOutAt;
+  }
+
   /** Stops retrying. A first attempt is still made (A2), and one in flight is completed. */
   supersede(): void {
-    this.#superseded.cancel();
+    this.superseded.cancel();
   }
 
   /** Sends nothing any more, not even a first attempt. */
@@ -70,10 +77,10 @@ export class StatusDelivery {
 
   /** Resolves with the last attempt. Never rejects. */
   send(): Promise<Attempt<undefined>> {
-    const { calls, clock } = this.#deps;
-    const superseded = this.#superseded;
+    const { clock } = this.#deps;
+    const { superseded } = this;
     return retry({
-      attempt: (previous) => calls.put(this.update, this.#guard(previous)),
+      attempt: (previous) => this.#put(previous),
       policy: statusRetryPolicy(this.source),
       clock,
       isWanted: (previous) => this.#isWanted(previous),
@@ -81,6 +88,14 @@ export class StatusDelivery {
         return superseded.signal;
       },
     });
+  }
+
+  async #put(previous: FailedAttempt | undefined): Promise<Attempt<undefined>> {
+    const { calls, clock } = this.#deps;
+    const result = await calls.put(this.update, this.#guard(previous));
+    if (!result.ok && result.kind === 'timeout' && result.inDoubt === true)
+      this.#timedOutAt = clock.monotonic();
+    return result;
   }
 
   #guard(previous: FailedAttempt | undefined): SendGuard {
@@ -100,7 +115,7 @@ export class StatusDelivery {
 
   /** What prevents the next request. One that repeats another with a renewed token is part of the same attempt. */
   #cancellation(previous: FailedAttempt | undefined): Cancellation {
-    return !this.#wasSent || previous?.kind === 'token_expired' ? this.#withdrawn : this.#superseded;
+    return !this.#wasSent || previous?.kind === 'token_expired' ? this.#withdrawn : this.superseded;
   }
 
   /** The last check before the request is sent. */

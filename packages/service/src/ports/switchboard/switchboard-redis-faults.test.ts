@@ -444,13 +444,24 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const asked: string[] = [];
     a.board.keepStatuses({
       statusOf: async () => undefined,
-      settle: async (locationId) => void asked.push(locationId),
+      settle: async (locationId) => asked.push(locationId) - 1,
     });
     const lease = await bound(a.board, location, connect('device-1'));
     await ageKeys(server.url, '*:bound', 600_000);
     await a.board.release(lease);
     await b.board.settled(await bound(b.board, location, connect('device-1')));
     expect(asked).toEqual([location]);
+  });
+
+  it('A4 tells the next owner how long a call of the former one may still arrive at the CRM', async () => {
+    const [a, b] = [await node(), await node()];
+    const location = freshLocation();
+    a.board.keepStatuses({ statusOf: async () => undefined, settle: async () => 7000 });
+    await bound(a.board, location, connect('device-1'));
+    const lease = await bound(b.board, location, connect('device-1'));
+    expect(await b.board.settled(lease)).toBeGreaterThan(0);
+    await skip(7000);
+    expect(await b.board.settled(lease)).toBe(0);
   });
 
   it('A4 does not wait for a former owner that is gone, but for its calls', async () => {

@@ -362,8 +362,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     // The Mac is back here: the node that asks has lost the location.
     if (held !== undefined && held.lease.epoch > epoch)
       return { unsettledMs: SETTLE_TIMEOUT_MS, unrecordedMs: 0 };
-    await this.#statuses?.settle(locationId);
-    const unsettledMs = await this.settled({ locationId });
+    const lateMs = (await this.#statuses?.settle(locationId)) ?? 0;
+    const unsettledMs = Math.max(lateMs, await this.settled({ locationId }));
     return { unsettledMs, unrecordedMs: this.#settlement.unrecordedMs(locationId) };
   }
 

@@ -187,7 +187,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
     it('A4 settles once the former owner has ended its calls, and the one before it', async () => {
       const { engine, first, last } = await start();
       const location = freshLocation();
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = Promise.withResolvers<number>();
       const asked: string[] = [];
       first.keepStatuses({ statusOf: async () => undefined, settle: (id) => (asked.push(id), promise) });
       const leases: Lease[] = [];
@@ -202,7 +202,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
         await last.boundMacs();
         expect([asked, isSettled]).toEqual([[location], false]);
       }
-      resolve();
+      resolve(0);
       await settling;
     });
 
@@ -216,7 +216,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       });
       for (const [index, node] of engine.nodes.entries())
         node.keepStatuses({
-          settle: async () => {},
+          settle: async () => 0,
           statusOf: async (locationId, messageId) =>
             locationId === location && messageId === 'known' ? known(index) : undefined,
         });
@@ -226,7 +226,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       await elsewhere(last, 'known');
       expect(await elsewhere(first, 'known')).toEqual(newest > 0 ? known(newest) : undefined);
       expect(await elsewhere(last, 'unknown')).toBeUndefined();
-      first.keepStatuses({ settle: async () => {}, statusOf: async () => known(0, 'delivered') });
+      first.keepStatuses({ settle: async () => 0, statusOf: async () => known(0, 'delivered') });
       expect(await elsewhere(last, 'known')).toEqual(newest > 0 ? known(0, 'delivered') : undefined);
     });
 
@@ -235,7 +235,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const location = freshLocation();
       const known = { status: 'pending', isUnderWay: true, epoch: 1 } as const;
       for (const node of engine.nodes)
-        node.keepStatuses({ settle: async () => {}, statusOf: async () => known });
+        node.keepStatuses({ settle: async () => 0, statusOf: async () => known });
       const before = leaseOf(await first.bind(location, new TestConnection('device-1')));
       expect(await first.statusElsewhere('m1', before)).toBeUndefined();
       const after = leaseOf(await last.bind(location, new TestConnection('device-1')));
@@ -246,7 +246,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const { engine, first } = await start();
       for (const node of engine.nodes)
         node.keepStatuses({
-          settle: async () => {},
+          settle: async () => 0,
           statusOf: async (_locationId, messageId) =>
             messageId === 'unknown'
               ? undefined
@@ -261,7 +261,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
     it('A5 ends the reports of a node that rejected a message before another node accepts it', async () => {
       const { engine, first, last } = await start();
       const location = freshLocation();
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = Promise.withResolvers<number>();
       const ended: string[] = [];
       first.keepStatuses({
         statusOf: async () => undefined,
@@ -277,7 +277,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
         await last.boundMacs();
         expect([ended, isEnded]).toEqual([[`${location} rejected`], false]);
       }
-      resolve();
+      resolve(0);
       await accepting;
     });
 

@@ -105,9 +105,10 @@ export async function untilReady(
 export interface StatusKeeper {
   /**
    * Another node owns the location: ends the calls for it and records their results. With a message, another node has accepted a request
-   * for it: ends the reports of rejected requests for the same message. Never rejects.
+   * for it: ends the reports of rejected requests for the same message. Resolves with the milliseconds for which a call that timed out may
+   * still arrive at the CRM. Never rejects.
    */
-  settle(locationId: string, messageId?: string): Promise<void>;
+  settle(locationId: string, messageId?: string): Promise<number>;
   /** Resolves with undefined when this node does not know the message. Never rejects. */
   statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
 }
