@@ -20,6 +20,8 @@ import type { DisconnectReason, Lease, MacConnection, Switchboard } from './swit
 import { createRedisSwitchboard } from './switchboard-redis.ts';
 
 const SECRET = 'a secret that all nodes share';
+/** The keys of a renewal of one lease. */
+const RENEWED_KEYS = 2;
 
 describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () => {
   let clock: SkippingClock;
@@ -128,6 +130,33 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     await skip(3500);
     expect(await b.board.confirm(lease)).toBe(true);
     expect(newer.disconnects).toEqual([]);
+  });
+
+  it('M1 finds the owner again when another node restores a newer lease first', async () => {
+    let [isMute, beforeRenewal] = [true, async () => {}];
+    const withoutFirstNotices = (redis: Redis): Redis => ({
+      ...redis,
+      publish: async (...message) => (isMute ? 1 : redis.publish(...message)),
+    });
+    const restoringLast = (redis: Redis): Redis => ({
+      ...redis,
+      run: async (script, keys, ...rest) => {
+        if (keys.length === RENEWED_KEYS) await beforeRenewal();
+        return redis.run(script, keys, ...rest);
+      },
+    });
+    const [a, b] = [await node({ through: restoringLast }), await node({ through: withoutFirstNotices })];
+    const location = freshLocation();
+    await bound(a.board, location, connect('device-1'));
+    const newer = await bound(b.board, location, connect('device-2'));
+    isMute = false;
+    await server.flush();
+    beforeRenewal = async () => {
+      void b.board.confirm(newer).catch(() => false);
+      await until(() => b.warnings.length > 0, { what: 'the newer lease is restored' });
+    };
+    const outcome = await a.board.send(location, sendFrame()).catch((error: unknown) => error);
+    expect(outcome).not.toBe('not_connected');
   });
 
   it('M1 confirms no lease while Redis does not respond', async () => {

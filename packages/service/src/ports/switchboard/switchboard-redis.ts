@@ -548,12 +548,15 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return true;
   }
 
-  /** Redis has no lease for the location: restores the one of this node. Resolves with whether this node still holds it. */
+  /**
+   * Redis has no lease for the location: restores the one of this node. Resolves with false when it has none. Another node may have
+   * restored a newer lease first, so the owner must be read again.
+   */
   async #restore(locationId: LocationId): Promise<boolean> {
     const held = this.#held.get(locationId);
     if (held === undefined || !this.#isUnexpired(held)) return false;
     await this.#renew([held]);
-    return this.#held.get(locationId) === held;
+    return true;
   }
 
   #fenceExpired(): void {
