@@ -35,12 +35,17 @@ it('hides fields that must never be logged', () => {
     {
       event: 'test.leak',
       token: 'canary',
-      call: { authorization: 'Bearer canary', phone: '+15550100' },
+      call: { authorization: 'Bearer canary', phone: '+15550100', status: 401 },
       text: 'canary',
+      locations: ['loc-1'],
+      err: Object.assign(new Error('failed'), { code: 'EFAILED', body: 'canary' }),
     },
     'oops',
   );
   expect(JSON.stringify(read())).not.toMatch(/canary|5550100/);
+  expect(read()).toMatchObject([
+    { token: '[hidden]', call: { status: 401 }, locations: ['loc-1'], err: { code: 'EFAILED' } },
+  ]);
 });
 
 it('describes an error and its causes, without a stack when the error has a code', () => {
