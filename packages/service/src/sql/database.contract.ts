@@ -70,6 +70,17 @@ export function databaseContract(
       expect(inserted.id).toBe(1);
     });
 
+    it('commits several queries together, or none of them', async () => {
+      const insert = (id: string) => database.db.insertInto('licenses').values(license(id)).compile();
+      const read = database.db.selectFrom('licenses').select('id').orderBy('id').compile();
+      const results = await database.commit([insert('a'), insert('b'), read]);
+      expect(results.map(({ numAffectedRows }) => numAffectedRows).slice(0, 2)).toEqual([1n, 1n]);
+      expect(results[2]?.rows).toEqual([{ id: 'a' }, { id: 'b' }]);
+      await expect(database.commit([insert('c'), insert('a'), insert('d')])).rejects.toThrow();
+      expect((await database.commit([read]))[0]?.rows).toEqual([{ id: 'a' }, { id: 'b' }]);
+      expect(await database.commit([])).toEqual([]);
+    });
+
     it('rolls back a failed transaction', async () => {
       const failed = database.db.transaction().execute(async (trx) => {
         await trx.insertInto('licenses').values(license('a')).execute();

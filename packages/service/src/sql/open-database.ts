@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import type { CompiledQuery, PostgresPool, PostgresPoolClient, QueryResult } from 'kysely';
 import type { Pool as PgPool, PoolClient as PgClient } from 'pg';
 
 import { EngineError, StartError } from '../errors.ts';
@@ -14,6 +14,8 @@ export type Database = Kysely<Schema>;
 export interface OpenDatabase {
   readonly db: Database;
   readonly engine: 'sqlite' | 'postgres';
+  /** Executes the queries in order, in one transaction. Resolves with their results when it is committed. */
+  readonly commit: (queries: readonly CompiledQuery[]) => Promise<QueryResult<unknown>[]>;
   /** A cheap query for health checks. Rejects with EngineError when the engine does not respond within a second. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -30,7 +32,7 @@ export async function openDatabase(
   onError: OnDatabaseError,
   queryTimeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<OpenDatabase> {
-  const db =
+  const { db, commit } =
     choice.engine === 'sqlite'
       ? openFile(choice.file, onError)
       : await openServer(choice.url, onError, queryTimeoutMs);
@@ -43,6 +45,7 @@ export async function openDatabase(
   return {
     db,
     engine: choice.engine,
+    commit,
     async ping() {
       const timeout = AbortSignal.timeout(1000);
       const { promise, reject } = Promise.withResolvers<never>();
@@ -55,12 +58,11 @@ export async function openDatabase(
   };
 }
 
-function openFile(file: string, onError: OnDatabaseError): Database {
+function openFile(file: string, onError: OnDatabaseError): Pick<OpenDatabase, 'db' | 'commit'> {
   try {
     if (file !== ':memory:') makePrivate(file);
-    return new Kysely<Schema>({
-      dialect: sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error)),
-    });
+    const dialect = sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error));
+    return { db: new Kysely<Schema>({ dialect }), commit: dialect.commit };
   } catch (error) {
     throw new StartError([`the database file ${file} cannot be opened: ${reason(error)}`], 1, error);
   }
@@ -76,7 +78,11 @@ const SLOW_QUERY = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
 /** The error message of `pg` after `query_timeout`. */
 const TIMED_OUT = 'Query read timeout';
 
-async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs: number): Promise<Database> {
+async function openServer(
+  url: string,
+  onError: OnDatabaseError,
+  queryTimeoutMs: number,
+): Promise<Pick<OpenDatabase, 'db' | 'commit'>> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
@@ -96,7 +102,18 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
   pool.on('error', (error) => onError('connection', error));
   // The same for a connection that breaks while the pool hands it over. The next statement on it fails.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, queryTimeoutMs) }) });
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, queryTimeoutMs) }) });
+  return { db, commit: (queries) => commitOn(db, queries) };
+}
+
+/** A single query is a transaction by itself, and saves the round trips of the other two statements. */
+async function commitOn(db: Database, queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
+  const execute = async (on: Database) => {
+    const results: QueryResult<unknown>[] = [];
+    for (const query of queries) results.push(await on.executeQuery(query));
+    return results;
+  };
+  return queries.length === 1 ? execute(db) : db.transaction().execute(execute);
 }
 
 /**

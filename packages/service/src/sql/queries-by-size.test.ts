@@ -3,17 +3,20 @@ import { expect, it } from 'vitest';
 
 import { queriesBySize } from './queries-by-size.ts';
 
-it('splits rows into batches of powers of two, each with the query of its size', () => {
+it('splits rows into batches of powers of two, each with the query of its size and the parameters of its rows', () => {
   const compiled: number[] = [];
-  const batches = queriesBySize((rows) => {
-    compiled.push(rows);
-    return CompiledQuery.raw(`${rows}`);
-  });
+  const queriesFor = queriesBySize(
+    (rows) => {
+      compiled.push(rows);
+      return CompiledQuery.raw(`${rows}`);
+    },
+    (row: number) => [row, -row],
+  );
   for (let count = 0; count <= 200; count++) {
     const rows = Array.from({ length: count }, (_, index) => index);
-    const all = [...batches(rows)];
-    expect(all.flatMap(({ batch }) => batch)).toEqual(rows);
-    for (const { query, batch } of all) expect(query.sql).toBe(String(batch.length));
+    const queries = queriesFor(rows);
+    expect(queries.flatMap(({ parameters }) => parameters)).toEqual(rows.flatMap((row) => [row, -row]));
+    for (const { sql, parameters } of queries) expect(sql).toBe(String(parameters.length / 2));
   }
   expect(compiled.toSorted((a, b) => a - b)).toEqual([1, 2, 4, 8, 16, 32, 64]);
 });

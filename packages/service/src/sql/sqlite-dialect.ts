@@ -10,13 +10,23 @@ interface Prepared {
   readonly hasRows: boolean;
 }
 
+export interface SqliteDialect extends Dialect {
+  /** Executes the queries in one transaction, without Kysely's layers around each of them. */
+  readonly commit: (queries: readonly CompiledQuery[]) => Promise<QueryResult<unknown>[]>;
+}
+
 /** Kysely on Node's SQLite. There is one connection, acquired by one caller at a time, so that transactions never interleave. */
-export function sqliteDialect(database: DatabaseSync, onCheckpointError: (error: unknown) => void): Dialect {
+export function sqliteDialect(
+  database: DatabaseSync,
+  onCheckpointError: (error: unknown) => void,
+): SqliteDialect {
+  const driver = new SqliteDriver(database, onCheckpointError);
   return {
     createAdapter: () => new TransactionalAdapter(),
-    createDriver: () => new SqliteDriver(database, onCheckpointError),
+    createDriver: () => driver,
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
+    commit: (queries) => driver.commit(queries),
   };
 }
 
@@ -90,6 +100,21 @@ class SqliteDriver implements Driver {
     if (this.#database.isTransaction) this.#connection.control('rollback');
   }
 
+  async commit(queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
+    await this.acquireConnection();
+    try {
+      this.#connection.control('begin immediate');
+      const results = queries.map((query) => this.#connection.run(query));
+      this.#connection.control('commit');
+      return results;
+    } catch (error) {
+      await this.rollbackTransaction();
+      throw error;
+    } finally {
+      await this.releaseConnection();
+    }
+  }
+
   async destroy(): Promise<void> {
     await this.#checkpoint?.close();
     await this.#queue;
@@ -121,6 +146,10 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return this.run(query);
+  }
+
+  run<R>(query: CompiledQuery): QueryResult<R> {
     const { statement, hasRows } = this.#prepared(query.sql);
     const parameters = query.parameters.map(toSqlite);
     if (hasRows) {
@@ -128,9 +157,9 @@ class SqliteConnection implements DatabaseConnection {
       if (query.query.kind !== 'SelectQueryNode') this.#changed(rows.length);
       return { rows };
     }
-    const { changes, lastInsertRowid } = statement.run(...parameters);
+    const { changes } = statement.run(...parameters);
     this.#changed(Number(changes));
-    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    return { rows: [], numAffectedRows: BigInt(changes) };
   }
 
   /** Begins or ends a transaction. Not counted as changed rows: SQLite repeats the number of the statement before. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
-import type { CompiledQuery, Transaction } from 'kysely';
+import type { CompiledQuery } from 'kysely';
 
 import { EngineError } from '../../errors.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
@@ -9,7 +9,7 @@ import type { Schema } from '../../sql/schema.ts';
 import type { GuidClaim, GuidKey, Guids } from './guids.ts';
 
 export interface SqlGuidsDeps {
-  readonly database: Pick<OpenDatabase, 'db'>;
+  readonly database: Pick<OpenDatabase, 'db' | 'commit'>;
   readonly clock: Clock;
   /** Identifies this process. A new value after every start. */
   readonly owner: string;
@@ -17,6 +17,7 @@ export interface SqlGuidsDeps {
 
 interface PendingClaim extends GuidKey {
   readonly epoch: number;
+  readonly claimedAt: number;
   readonly resolve: (claim: GuidClaim | Promise<GuidClaim>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -26,8 +27,6 @@ interface PendingMark extends GuidKey {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
-
-type Queries = Database | Transaction<Schema>;
 
 const CLAIMED = { kind: 'claimed', isNew: true, uncertain: false, isRedelivery: false } as const;
 const PRUNE_BATCH = 5000;
@@ -46,10 +45,11 @@ export function createSqlGuids(deps: SqlGuidsDeps): Guids {
 
 class BatchedGuids implements Guids {
   readonly #db: Database;
+  readonly #commit: OpenDatabase['commit'];
   readonly #clock: Clock;
   readonly #owner: string;
-  readonly #inserts: ReturnType<typeof queriesBySize>;
-  readonly #updates: ReturnType<typeof queriesBySize>;
+  readonly #insert: (claims: readonly PendingClaim[]) => CompiledQuery[];
+  readonly #mark: (marks: readonly PendingMark[]) => CompiledQuery[];
   #claims: PendingClaim[] = [];
   #marks: PendingMark[] = [];
   #immediate: NodeJS.Immediate | undefined;
@@ -61,15 +61,22 @@ class BatchedGuids implements Guids {
 
   constructor({ database, clock, owner }: SqlGuidsDeps) {
     this.#db = database.db;
+    this.#commit = database.commit;
     this.#clock = clock;
     this.#owner = owner;
-    this.#inserts = queriesBySize((rows) => insertQuery(database.db, rows));
-    this.#updates = queriesBySize((rows) => updateQuery(database.db, rows));
+    this.#insert = queriesBySize(
+      (rows) => insertQuery(database.db, rows),
+      ({ locationId, guid, epoch, claimedAt }) => [locationId, guid, owner, epoch, claimedAt, claimedAt],
+    );
+    this.#mark = queriesBySize(
+      (rows) => updateQuery(database.db, rows),
+      ({ locationId, guid, crmMessageId }) => [locationId, guid, crmMessageId],
+    );
   }
 
   claim({ locationId, guid }: GuidKey, epoch: number): Promise<GuidClaim> {
     return new Promise((resolve, reject) => {
-      this.#claims.push({ locationId, guid, epoch, resolve, reject });
+      this.#claims.push({ locationId, guid, epoch, claimedAt: this.#clock.now(), resolve, reject });
       this.#flushAt(this.#flushedAt + this.#claimDelayMs);
     });
   }
@@ -191,44 +198,19 @@ class BatchedGuids implements Guids {
 
   async #run(claims: PendingClaim[], marks: PendingMark[]): Promise<void> {
     try {
-      const now = this.#clock.now();
-      const allNew = await guarded(() => this.#write(claims, marks, now));
+      const inserts = this.#insert(claims);
+      const results = await guarded(() => this.#commit([...inserts, ...this.#mark(marks)]));
+      const inserted = results
+        .slice(0, inserts.length)
+        .reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
       for (const mark of marks) mark.resolve();
       // The engine returns how many rows are new, not which: unless all are, each one is looked up.
+      const allNew = inserted === claims.length;
       for (const claim of claims)
-        claim.resolve(allNew ? { ...CLAIMED, claimedAt: now } : this.#lookUp(claim));
+        claim.resolve(allNew ? { ...CLAIMED, claimedAt: claim.claimedAt } : this.#lookUp(claim));
     } catch (error) {
       for (const pending of [...marks, ...claims]) pending.reject(error);
     }
-  }
-
-  #write(claims: readonly PendingClaim[], marks: readonly PendingMark[], now: number): Promise<boolean> {
-    return claims.length + marks.length === 1
-      ? this.#writeIn(this.#db, claims, marks, now)
-      : this.#db.transaction().execute((trx) => this.#writeIn(trx, claims, marks, now));
-  }
-
-  /** Resolves with whether every claim is new. */
-  async #writeIn(
-    queries: Queries,
-    claims: readonly PendingClaim[],
-    marks: readonly PendingMark[],
-    now: number,
-  ): Promise<boolean> {
-    let isNew = 0n;
-    for (const { query, batch } of this.#inserts(claims)) {
-      const parameters: unknown[] = [];
-      for (const { locationId, guid, epoch } of batch)
-        parameters.push(locationId, guid, this.#owner, epoch, now, now);
-      const { numAffectedRows } = await queries.executeQuery({ ...query, parameters });
-      isNew += numAffectedRows ?? 0n;
-    }
-    for (const { query, batch } of this.#updates(marks)) {
-      const parameters: unknown[] = [];
-      for (const { locationId, guid, crmMessageId } of batch) parameters.push(locationId, guid, crmMessageId);
-      await queries.executeQuery({ ...query, parameters });
-    }
-    return Number(isNew) === claims.length;
   }
 
   /** The claim of a message that was claimed before. */

@@ -39,6 +39,10 @@ export interface GuidKey {
 export interface Guids {
   claim(key: GuidKey, epoch: number): Promise<GuidClaim>;
   takeOver(key: GuidKey, epoch: number, owner: string): Promise<boolean>;
+  /**
+   * Must resolve before the Mac is told that the message was delivered: then the Mac forgets it, and after a crash without this mark a
+   * lost message of another chat with the same text would take the CRM's message for its own (I9).
+   */
   sent(key: GuidKey, crmMessageId: string): Promise<void>;
   /** The Mac keeps the message until it is told to send it again. `uncertain`: an attempt may have reached the CRM. */
   rejected(key: GuidKey, uncertain: boolean): Promise<void>;

@@ -38,7 +38,7 @@ export interface SqlJournal extends Journal, JournalReader, PersonJournal, Journ
 }
 
 export interface SqlJournalDeps {
-  readonly database: Pick<OpenDatabase, 'db'>;
+  readonly database: Pick<OpenDatabase, 'db' | 'commit'>;
   readonly clock: Clock;
   readonly log: Log;
   /** For the hashes of phone numbers. The first one is for new entries. */
@@ -87,7 +87,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#clock = clock;
     this.#log = log;
     this.#flushMs = flushMs;
-    this.#write = createWriteBatch(database.db);
+    this.#write = createWriteBatch(database);
     this.#reader = createReader(database.db, this.#hash);
     this.#requestStatuses = new Batcher((messageIds) => this.#reader.requestStatuses(messageIds), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));

@@ -51,17 +51,19 @@ const BY_AGE = sql<number>`created_at + 0`;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database, hash: KeyedHash) {
-  const byMessageId = queriesBySize((size) =>
-    db
-      .selectFrom('messages')
-      .select(['id', 'location_id', 'message_id', 'steps'])
-      .where('direction', '=', 'outbound')
-      .where(
-        'message_id',
-        'in',
-        Array.from({ length: size }, () => ''),
-      )
-      .compile(),
+  const byMessageId = queriesBySize(
+    (size) =>
+      db
+        .selectFrom('messages')
+        .select(['id', 'location_id', 'message_id', 'steps'])
+        .where('direction', '=', sql.lit('outbound'))
+        .where(
+          'message_id',
+          'in',
+          Array.from({ length: size }, () => ''),
+        )
+        .compile(),
+    (messageId: string) => [messageId],
   );
 
   return {
@@ -296,8 +298,8 @@ export function createReader(db: Database, hash: KeyedHash) {
       messageIds: readonly string[],
     ): Promise<ReadonlyMap<string, readonly RequestStatus[]>> {
       const all: (RequestStatus & { messageId: string })[] = [];
-      for (const { query, batch } of byMessageId(messageIds)) {
-        const { rows } = await db.executeQuery({ ...query, parameters: ['outbound', ...batch] });
+      for (const query of byMessageId(messageIds)) {
+        const { rows } = await db.executeQuery(query);
         for (const row of rows as Pick<Row, 'id' | 'location_id' | 'message_id' | 'steps'>[])
           all.push({
             messageId: row.message_id ?? '',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import type { Database } from '../../sql/open-database.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
 
@@ -34,27 +34,30 @@ export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 const MAX_STEPS_LENGTH = 16_000;
 
-export function createWriteBatch(db: Database): WriteBatch {
-  const insertMessages = queriesBySize((size) =>
-    db
-      .insertInto('messages')
-      .values(repeat(size, MESSAGE))
-      .onConflict((conflict) =>
-        conflict.column('id').doUpdateSet((row) => ({
-          // Another node may have opened the message, because this one was slow.
-          status: sql<string>`case when excluded.status = 'accepted' then messages.status else excluded.status end`,
-          code: row.ref('excluded.code'),
-          updated_at: row.ref('excluded.updated_at'),
-          contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
-          // Caps the steps of a message that is opened again and again.
-          steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
+export function createWriteBatch({ db, commit }: Pick<OpenDatabase, 'db' | 'commit'>): WriteBatch {
+  const insertMessages = queriesBySize(
+    (size) =>
+      db
+        .insertInto('messages')
+        .values(repeat(size, MESSAGE))
+        .onConflict((conflict) =>
+          conflict.column('id').doUpdateSet((row) => ({
+            // Another node may have opened the message, because this one was slow.
+            status: sql<string>`case when excluded.status = 'accepted' then messages.status else excluded.status end`,
+            code: row.ref('excluded.code'),
+            updated_at: row.ref('excluded.updated_at'),
+            contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
+            // Caps the steps of a message that is opened again and again.
+            steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
-        })),
-      )
-      .compile(),
+          })),
+        )
+        .compile(),
+    messageRow,
   );
-  const insertSteps = queriesBySize((size) =>
-    db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
+  const insertSteps = queriesBySize(
+    (size) => db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
+    stepsRow,
   );
   const changeMessages = queriesBySize((size) => {
     const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''}, ${''})`));
@@ -62,36 +65,26 @@ export function createWriteBatch(db: Database): WriteBatch {
       set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint),
         contact_hash = coalesce(v.column5, messages.contact_hash)
       from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
-  });
+  }, changeRow);
 
   return async function writeBatch(batch) {
     const all = [...batch.values()];
     const opened = all.filter(({ entry }) => entry !== undefined);
+    const known = all.filter(({ entry }) => entry === undefined);
     // Ordered by id, so that the transactions of two nodes cannot deadlock.
-    const changes = all
-      .filter(({ entry, state }) => entry === undefined && state !== undefined)
+    const changes = known
+      .filter(({ state }) => state !== undefined)
       .sort((left, right) => (left.id < right.id ? -1 : 1));
-    const orphans = new Set(changes.map(({ id }) => id));
-    await db.transaction().execute(async (trx) => {
-      const run = async <T>(items: readonly T[], queries: Queries, toRow: (item: T) => unknown[]) => {
-        const found: unknown[] = [];
-        for (const { query, batch: some } of queries(items)) {
-          const { rows } = await trx.executeQuery({ ...query, parameters: some.flatMap(toRow) });
-          found.push(...rows);
-        }
-        return found;
-      };
-      await run(opened, insertMessages, messageRow);
-      const changed = await run(changes, changeMessages, changeRow);
-      for (const row of changed) orphans.delete((row as { id: string }).id);
-      const stepped = all.filter(({ entry, steps }) => entry === undefined && steps.length > 0);
-      await run(stepped, insertSteps, stepsRow);
-    });
-    return [...orphans];
+    const stepped = known.filter(({ steps }) => steps.length > 0);
+    const results = await commit([
+      ...insertMessages(opened),
+      ...changeMessages(changes),
+      ...insertSteps(stepped),
+    ]);
+    const changed = new Set(results.flatMap(({ rows }) => rows as { id: string }[]).map(({ id }) => id));
+    return changes.map(({ id }) => id).filter((id) => !changed.has(id));
   };
 }
-
-type Queries = ReturnType<typeof queriesBySize>;
 
 const repeat = <T>(size: number, item: T): T[] => Array.from({ length: size }, () => item);
 
