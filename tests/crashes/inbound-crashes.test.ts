@@ -1,6 +1,7 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 
 import { authorise, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
 
@@ -8,17 +9,19 @@ const POINTS = ['afterClaim', 'beforePost', 'afterCrmAccept', 'afterMark', 'befo
 const PAUSE_MS = 15_000;
 const WITHOUT_READS = ['conversations/message.write', 'contacts.readonly', 'contacts.write'];
 
-function cleared() {
+/** The context, not an import: tests that run at the same time would take each other's cleanup. */
+function cleared({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());
   return cleanup;
 }
 
 describe('kill -9', () => {
-  it.each(POINTS)(
+  it.for(POINTS)(
     'I9 at inbound.%s leaves all twenty messages in the CRM once and in order',
-    async (point) => {
-      const setup = await startWithService(cleared(), {}, `inbound.${point}:kill`);
+    { timeout: 300_000 },
+    async (point, test) => {
+      const setup = await startWithService(cleared(test), {}, `inbound.${point}:kill`);
       const { service, mac, doubled, byChat } = setup;
       const written = writeMessages(mac, 4, 5);
       await service.exited;
@@ -28,11 +31,10 @@ describe('kill -9', () => {
       expect(byChat()).toEqual(written);
       expect(mac.acks.every(({ outcome }) => outcome === 'delivered')).toBe(true);
     },
-    300_000,
   );
 
-  it('I9 at inbound.afterCrmAccept with a CRM that cannot be read causes at most one duplicate per crash, and flags it', async () => {
-    const setup = await startWithService(cleared(), {}, 'inbound.afterCrmAccept:kill');
+  it('I9 at inbound.afterCrmAccept with a CRM that cannot be read causes at most one duplicate per crash, and flags it', async (test) => {
+    const setup = await startWithService(cleared(test), {}, 'inbound.afterCrmAccept:kill');
     const { service, mac, doubled, byChat, crm, operator } = setup;
     await authorise(crm, service.url, WITHOUT_READS);
     const written = writeMessages(mac, 1, 5);
@@ -48,9 +50,9 @@ describe('kill -9', () => {
     expect(JSON.stringify(trail['steps'])).toContain('"scope":"conversations.readonly"');
   }, 300_000);
 
-  it('I9 with INBOUND_ON_UNCERTAIN=park parks the uncertain message for the operator', async () => {
+  it('I9 with INBOUND_ON_UNCERTAIN=park parks the uncertain message for the operator', async (test) => {
     const { service, mac, doubled, crm, operator } = await startWithService(
-      cleared(),
+      cleared(test),
       {},
       'inbound.afterCrmAccept:kill',
     );
@@ -68,10 +70,11 @@ describe('kill -9', () => {
 });
 
 describe.concurrent('a pause of fifteen seconds', () => {
-  it.each(POINTS)(
+  it.for(POINTS)(
     'I6 at inbound.%s while the Mac reconnects neither loses nor duplicates a message, and keeps their order',
-    async (point) => {
-      const setup = await startInProcess(cleared(), `inbound.${point}:pause:${PAUSE_MS}`);
+    { timeout: 300_000 },
+    async (point, test) => {
+      const setup = await startInProcess(cleared(test), `inbound.${point}:pause:${PAUSE_MS}`);
       const { mac, doubled, byChat } = setup;
       const written = writeMessages(mac, 3, 1);
       await new Promise((resolve) => setTimeout(resolve, 5000));
@@ -81,13 +84,12 @@ describe.concurrent('a pause of fifteen seconds', () => {
       expect(doubled()).toBe(0);
       expect(byChat()).toEqual(written);
     },
-    300_000,
   );
 });
 
 describe('a process that is suspended for fifteen seconds', () => {
-  it('I9 neither loses nor duplicates a message', async () => {
-    const { mac, doubled, byChat, service, crm } = await startWithService(cleared(), {}, '');
+  it('I9 neither loses nor duplicates a message', async (test) => {
+    const { mac, doubled, byChat, service, crm } = await startWithService(cleared(test), {}, '');
     await until(() => mac.isConnected, { within: 60_000 });
     crm.injectFault({ match: 'inbound', how: { delayMs: 100 }, times: 6 });
     const written = writeMessages(mac, 3, 3);

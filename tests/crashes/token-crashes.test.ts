@@ -1,13 +1,15 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 
 import { authorise, LOCATION, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
 import type { CrashSetup } from './crash-setup.ts';
 
 const POINTS = ['afterToken', 'beforeCommit'] as const;
 
-function cleared() {
+/** The context, not an import: tests that run at the same time would take each other's cleanup. */
+function cleared({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());
   return cleanup;
@@ -19,10 +21,11 @@ async function stateOfGrant({ operator }: CrashSetup): Promise<string | undefine
 }
 
 describe('a kill between receiving and storing new tokens', () => {
-  it.each(POINTS)(
+  it.for(POINTS)(
     'O7 at oauth.%s loses no message, is shown to the operator, and is repaired by a new authorisation',
-    async (point) => {
-      const setup = await startWithService(cleared(), {}, `oauth.${point}:kill`);
+    { timeout: 300_000 },
+    async (point, test) => {
+      const setup = await startWithService(cleared(test), {}, `oauth.${point}:kill`);
       const { service, mac, crm, doubled, byChat } = setup;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
@@ -36,15 +39,15 @@ describe('a kill between receiving and storing new tokens', () => {
       expect(byChat()).toEqual(written);
       expect(doubled()).toBe(0);
     },
-    300_000,
   );
 });
 
 describe.concurrent('a pause of fifteen seconds between receiving and storing new tokens', () => {
-  it.each(POINTS)(
+  it.for(POINTS)(
     'O7 at oauth.%s makes all callers wait for one refresh, and no call uses a token that is not stored',
-    async (point) => {
-      const setup = await startInProcess(cleared(), `oauth.${point}:pause:15000`);
+    { timeout: 300_000 },
+    async (point, test) => {
+      const setup = await startInProcess(cleared(test), `oauth.${point}:pause:15000`);
       const { mac, crm, doubled, byChat } = setup;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
@@ -61,6 +64,5 @@ describe.concurrent('a pause of fifteen seconds between receiving and storing ne
       expect(doubled()).toBe(0);
       expect(await stateOfGrant(setup)).toBe('active');
     },
-    300_000,
   );
 });
