@@ -1,7 +1,8 @@
 import type { FaultResponse, Route, TextChange } from '@footbridge/testkit/crm';
 import { requestProblems } from '@footbridge/testkit/openapi';
 import { until } from '@footbridge/testkit/until';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 
 import { LOCATION, PHONE, TestBridge } from './test-bridge.ts';
 import type { TestBridgeOptions } from './test-bridge.ts';
@@ -17,12 +18,12 @@ const DELIVERED = { outcome: 'delivered' };
 /** This CRM has finished a request when its response is lost, so no wait is needed. */
 const NO_WAIT = { CRM_SETTLE_SEC: '0', CRM_READ_LAG_SEC: '0' };
 
-let running: TestBridge | undefined;
-afterEach(() => running?.stop());
-
-async function start(options: TestBridgeOptions = {}) {
+async function start(
+  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+  options: TestBridgeOptions = {},
+) {
   const bridge = await TestBridge.start({ ...options, env: { ...NO_WAIT, ...options.env } });
-  running = bridge;
+  onTestFinished(() => bridge.stop());
   const { crm } = bridge;
   const contact = crm.addContact({ locationId: LOCATION, phone: PHONE });
   const mac = await bridge.mac();
@@ -45,9 +46,10 @@ async function authorise({ crm, url }: TestBridge, scopes: readonly string[]): P
   expect((await fetch(`${url}/oauth/callback/crm?code=${code}`)).status).toBe(200);
 }
 
-describe('without a fault', () => {
-  it('I9 the CRM gets no calls other than the contact search and the messages', async () => {
-    const { crm, mac } = await start();
+// The pauses between two attempts take most of the time of each test.
+describe.concurrent('without a fault', () => {
+  it('I9 the CRM gets no calls other than the contact search and the messages', async (test) => {
+    const { crm, mac } = await start(test);
     crm.forget();
     for (const text of ['one', 'two', 'three'])
       expect(await mac.ack(mac.received({ sender: PHONE, text }))).toMatchObject(DELIVERED);
@@ -55,9 +57,9 @@ describe('without a fault', () => {
   });
 });
 
-describe('a lost response', () => {
-  it('I9 a message that is in the conversation is not posted again', async () => {
-    const { bridge, crm, mac, texts, reads } = await start();
+describe.concurrent('a lost response', () => {
+  it('I9 a message that is in the conversation is not posted again', async (test) => {
+    const { bridge, crm, mac, texts, reads } = await start(test);
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' }))).toMatchObject(DELIVERED);
     expect(texts()).toEqual(['Hi']);
@@ -68,10 +70,10 @@ describe('a lost response', () => {
     expect(problems).toEqual([]);
   });
 
-  it.each(['reset', 'hang'] as const)(
+  it.for(['reset', 'hang'] as const)(
     'I9 a message that two reads do not find is posted again: %s',
-    async (how) => {
-      const { bridge, crm, mac, texts, reads } = await start();
+    async (how, test) => {
+      const { bridge, crm, mac, texts, reads } = await start(test);
       await mac.ack(mac.received({ sender: PHONE, text: 'before' }));
       const fault = crm.injectFault({ match: 'inbound', how });
       const seq = mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' });
@@ -84,10 +86,10 @@ describe('a lost response', () => {
     },
   );
 
-  it.each([408, 500, 502, 503, 504, 520, 522, 524])(
+  it.for([408, 500, 502, 503, 504, 520, 522, 524])(
     'I9 a %d counts as a lost response, since the message may be stored',
-    async (status) => {
-      const { crm, mac, texts } = await start();
+    async (status, test) => {
+      const { crm, mac, texts } = await start(test);
       crm.injectFault({ match: 'inbound', how: { status, stored: true } });
       expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
       expect(texts()).toEqual(['Hi']);
@@ -100,19 +102,22 @@ describe('a lost response', () => {
     ['with LF for CRLF', 'one\r\ntwo', 'one\ntwo'],
     ['in NFC', 'cafe\u0301', 'caf\u00E9'],
   ];
-  it.each(altered)('I9 a message that the CRM stored %s is recognised', async (storesText, text, stored) => {
-    const { crm, mac, texts } = await start({ settings: { storesText } });
-    crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2 });
-    const group = { id: 9, isGroup: true, recipients: [PHONE, '+14155550109'] };
-    expect(await mac.ack(mac.received({ sender: PHONE, text }))).toMatchObject(DELIVERED);
-    expect(await mac.ack(mac.received({ sender: PHONE, text, chat: group }))).toMatchObject(DELIVERED);
-    expect(texts()).toEqual([stored, expect.stringContaining('svc-metadata')]);
-  });
+  it.for(altered)(
+    'I9 a message that the CRM stored %s is recognised',
+    async ([storesText, text, stored], test) => {
+      const { crm, mac, texts } = await start(test, { settings: { storesText } });
+      crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2 });
+      const group = { id: 9, isGroup: true, recipients: [PHONE, '+14155550109'] };
+      expect(await mac.ack(mac.received({ sender: PHONE, text }))).toMatchObject(DELIVERED);
+      expect(await mac.ack(mac.received({ sender: PHONE, text, chat: group }))).toMatchObject(DELIVERED);
+      expect(texts()).toEqual([stored, expect.stringContaining('svc-metadata')]);
+    },
+  );
 
-  it.each([-7_200_000, 7_200_000])(
+  it.for([-7_200_000, 7_200_000])(
     'I9 a message is recognised when the clock of the CRM is %d ms ahead and its responses have no Date header',
-    async (clockAheadMs) => {
-      const { crm, mac, texts } = await start({ settings: { clockAheadMs, sendsDate: false } });
+    async (clockAheadMs, test) => {
+      const { crm, mac, texts } = await start(test, { settings: { clockAheadMs, sendsDate: false } });
       crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2 });
       for (const text of ['first', 'second'])
         expect(await mac.ack(mac.received({ sender: PHONE, text }))).toMatchObject(DELIVERED);
@@ -120,15 +125,15 @@ describe('a lost response', () => {
     },
   );
 
-  it('I9 a success without a message id counts as a lost response', async () => {
-    const { crm, mac, texts } = await start();
+  it('I9 a success without a message id counts as a lost response', async (test) => {
+    const { crm, mac, texts } = await start(test);
     crm.injectFault({ match: 'inbound', how: { status: 201, body: '', stored: true } });
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject(DELIVERED);
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('I9 the reads wait until the request cannot be in flight, and the second one for the lag of the CRM', async () => {
-    const { bridge, crm, mac, texts, reads } = await start({
+  it('I9 the reads wait until the request cannot be in flight, and the second one for the lag of the CRM', async (test) => {
+    const { bridge, crm, mac, texts, reads } = await start(test, {
       env: { CRM_SETTLE_SEC: '20', CRM_READ_LAG_SEC: '10' },
       settings: { readLagMs: 25_000 },
     });
@@ -147,8 +152,8 @@ describe('a lost response', () => {
     expect(texts()).toEqual(['before', 'Hi']);
   });
 
-  it('I9 of several messages with the same text, each stored one accounts for one', async () => {
-    const { crm, mac, texts } = await start();
+  it('I9 of several messages with the same text, each stored one accounts for one', async (test) => {
+    const { crm, mac, texts } = await start(test);
     crm.injectFault({ match: 'inbound', how: 'dropAnswer', times: 2, after: 1 });
     crm.injectFault({ match: 'inbound', how: 'reset', times: 2 });
     const chats = [1, 1, 2, 2, 3];
@@ -159,9 +164,10 @@ describe('a lost response', () => {
     expect(texts()).toEqual(['ok', 'ok', 'ok', 'ok', 'ok']);
   });
 
-  it('I9 an older message with the same text is a different one, whatever the difference of the clocks', async () => {
-    for (const aheadMs of [-3_600_000, 3_600_000]) {
-      const { bridge, crm, contact, mac, texts } = await start();
+  it.for([-3_600_000, 3_600_000])(
+    'I9 an older message with the same text is a different one when the clock of the CRM is %d ms ahead',
+    async (aheadMs, test) => {
+      const { bridge, crm, contact, mac, texts } = await start(test);
       crm.settings.clockAheadMs = aheadMs;
       const body = { type: 'SMS', contactId: contact.id, message: 'ok' };
       const { access_token: token } = crm.token(LOCATION);
@@ -178,28 +184,27 @@ describe('a lost response', () => {
       crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
       expect(await mac.ack(mac.received({ sender: PHONE, text: 'ok' }))).toMatchObject(DELIVERED);
       expect(texts()).toEqual(['ok', 'ok', 'ok']);
-      await bridge.stop();
-    }
-  });
+    },
+  );
 
-  it('I9 a contact whose creation lost its response is searched for, not created again', async () => {
-    for (const [how, times, calls] of [
-      ['dropAnswer', 1, 1],
-      [{ status: 500, stored: true }, 1, 1],
-      ['reset', 2, 3],
-    ] as const) {
-      const { bridge, crm, mac, texts } = await start({ settings: { allowDuplicates: true } });
+  it.for([
+    ['dropAnswer', 1, 1],
+    [{ status: 500, stored: true }, 1, 1],
+    ['reset', 2, 3],
+  ] as const)(
+    'I9 a contact whose creation lost its response is searched for, not created again: %o',
+    async ([how, times, calls], test) => {
+      const { crm, mac, texts } = await start(test, { settings: { allowDuplicates: true } });
       crm.injectFault({ match: 'upsert', how, times });
       expect(await mac.ack(mac.received({ sender: '+14155550177', text: 'Hi' }))).toMatchObject(DELIVERED);
       expect(crm.contacts.filter(({ phone }) => phone === '+14155550177')).toHaveLength(1);
       expect(crm.callsTo('upsert')).toHaveLength(calls);
       expect(texts()).toEqual(['Hi']);
-      await bridge.stop();
-    }
-  });
+    },
+  );
 });
 
-describe('a read that fails', () => {
+describe.concurrent('a read that fails', () => {
   const foreign = { locationId: 'locBBBBBBBBBBBBBBBB2', contactId: 'c', id: 'v', conversationId: 'v' };
   const huge = { conversations: [], padding: 'x'.repeat(5 * 1024 * 1024) };
   const cases: [string, Route, FaultResponse | 'expireToken' | 'reset'][] = [
@@ -218,11 +223,10 @@ describe('a read that fails', () => {
     ['status 500', 'messages', { status: 500 }],
     ['a reset', 'messages', 'reset'],
   ];
-  it.each(cases)(
+  it.for(cases)(
     'I9 with %s for the %s is repeated, and the message is neither lost nor duplicated',
-    async (...given) => {
-      const [, route, how] = given;
-      const { crm, mac, texts } = await start();
+    async ([, route, how], test) => {
+      const { crm, mac, texts } = await start(test);
       const fault = crm.injectFault({ match: route, how, times: 2 });
       crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
       const seq = mac.received({ sender: PHONE, text: 'Hi' });
@@ -232,8 +236,8 @@ describe('a read that fails', () => {
     },
   );
 
-  it('I9 slowly is waited for', async () => {
-    const { crm, mac, texts, reads } = await start();
+  it('I9 slowly is waited for', async (test) => {
+    const { crm, mac, texts, reads } = await start(test);
     crm.injectFault({ match: 'conversations', how: { answerDelayMs: 300 } });
     crm.injectFault({ match: 'messages', how: { slowBodyMs: 300 } });
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
@@ -242,8 +246,8 @@ describe('a read that fails', () => {
     expect(reads()).toEqual([1, 1]);
   });
 
-  it('I9 by timeout is repeated', async () => {
-    const { bridge, crm, mac, texts } = await start();
+  it('I9 by timeout is repeated', async (test) => {
+    const { bridge, crm, mac, texts } = await start(test);
     const fault = crm.injectFault({ match: 'messages', how: 'hang' });
     crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
     const seq = mac.received({ sender: PHONE, text: 'Hi' });
@@ -254,13 +258,13 @@ describe('a read that fails', () => {
   });
 });
 
-describe('a conversation that cannot be read', () => {
+describe.concurrent('a conversation that cannot be read', () => {
   const missing = ['conversations.readonly', 'conversations/message.readonly'];
 
-  it.each(missing)(
+  it.for(missing)(
     'I9 for lack of the scope %s has its message posted again and flagged with the reason',
-    async (scope) => {
-      const { bridge, crm, mac, texts } = await start({ oauth: 'unauthorised' });
+    async (scope, test) => {
+      const { bridge, crm, mac, texts } = await start(test, { oauth: 'unauthorised' });
       await authorise(
         bridge,
         SCOPES.filter((one) => one !== scope),
@@ -287,8 +291,8 @@ describe('a conversation that cannot be read', () => {
     },
   );
 
-  it('I9 with INBOUND_ON_UNCERTAIN=park leaves its message on the Mac, and a redelivery with the scope does not duplicate it', async () => {
-    const { bridge, crm, mac, texts } = await start({
+  it('I9 with INBOUND_ON_UNCERTAIN=park leaves its message on the Mac, and a redelivery with the scope does not duplicate it', async (test) => {
+    const { bridge, crm, mac, texts } = await start(test, {
       oauth: 'unauthorised',
       env: { INBOUND_ON_UNCERTAIN: 'park' },
     });
@@ -309,13 +313,13 @@ describe('a conversation that cannot be read', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it.each([
+  it.for([
     ['conversations', 'conversations.readonly', [1, 0]],
     ['messages', 'conversations/message.readonly', [1, 1]],
   ] as const)(
     'I9 because the CRM forbids the %s applies INBOUND_ON_UNCERTAIN at once and names the scope %s',
-    async (match, scope, expected) => {
-      const { bridge, crm, mac, texts, reads } = await start({ env: { INBOUND_ON_UNCERTAIN: 'park' } });
+    async ([match, scope, expected], test) => {
+      const { bridge, crm, mac, texts, reads } = await start(test, { env: { INBOUND_ON_UNCERTAIN: 'park' } });
       crm.injectFault({ match, how: { status: 403, body: { message: 'not for you' } } });
       crm.injectFault({ match: 'inbound', how: 'dropAnswer' });
       const seq = mac.received({ sender: PHONE, text: 'Hi', guid: 'g1' });
