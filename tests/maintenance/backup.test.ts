@@ -150,6 +150,26 @@ describe.skipIf(!hasServer)('between engines', () => {
     expect(await dump(from.database)).toEqual(before);
   });
 
+  it('reports why a restore failed, also when the connection to PostgreSQL was lost meanwhile', async () => {
+    const stored = await ENGINES['PostgreSQL']?.();
+    if (stored?.database.engine !== 'postgres') throw new Error('PostgreSQL is needed');
+    const { env, database } = stored;
+    await fill(database, 10);
+    const before = await dump(database);
+    const file = join(await tempDir(cleanup), 'footbridge.backup');
+    await backup(depsOf(env), file, false);
+    const failpoint = async () => {
+      await postgres.execute(
+        database.url,
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      throw new Error('the first failure');
+    };
+    await expect(restore({ ...depsOf(env), failpoint }, file)).rejects.toThrow('the first failure');
+    expect(await dump(database)).toEqual(before);
+    await restore(depsOf(env), file);
+  });
+
   it('leaves tables of other programs in the same database alone', async () => {
     const stored = await ENGINES['PostgreSQL']?.();
     if (stored?.database.engine !== 'postgres') throw new Error('PostgreSQL is needed');

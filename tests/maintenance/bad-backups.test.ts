@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -185,6 +185,12 @@ describe('footbridge restore', () => {
     expect(ended.stderr).not.toContain(KEY);
   });
 
+  it('names a missing file, and says what to check', async () => {
+    const { stderr } = await runCli(['restore', 'nowhere', '--yes'], folder, { ...env, BACKUP_KEY: KEY });
+    expect(stderr).toContain(`the backup ${join(folder, 'nowhere')} cannot be read`);
+    expect(stderr).toContain('check its name and that this user may read it');
+  });
+
   it('asks for confirmation, and --check changes nothing', async () => {
     const settings = { ...env, BACKUP_KEY: KEY };
     expect((await runCli(['restore', 'good'], folder, settings)).code).toBe(EXIT.usage);
@@ -195,15 +201,23 @@ describe('footbridge restore', () => {
   });
 
   it.each(['restore.afterRows', 'restore.beforeReplace'])(
-    'killed at %s changes nothing',
+    'killed at %s changes nothing, and works when it is run again',
     async (failpoint) => {
-      const settings = { ...env, BACKUP_KEY: KEY };
+      const dataDir = join(await tempDir(cleanup), 'data');
+      cpSync(env.DATA_DIR, dataDir, { recursive: true });
+      const file = join(dataDir, 'footbridge.sqlite');
+      const settings = { DATA_DIR: dataDir, BACKUP_KEY: KEY };
       const killed = await runCli(['restore', 'good', '--yes'], folder, {
         ...settings,
         FAILPOINTS: `${failpoint}:kill`,
       });
       expect(killed.code).toBe(EXIT.failed);
-      expect(await dump(database)).toEqual(before);
+      expect(await dump({ engine: 'sqlite', file })).toEqual(before);
+      expect(await runCli(['restore', 'good', '--yes'], folder, settings)).toMatchObject({ code: EXIT.done });
+      const { suppressions, ...rest } = await dump({ engine: 'sqlite', file });
+      expect({ ...rest, suppressions: [] }).toEqual(before);
+      expect(suppressions).toHaveLength(1);
+      expect(readdirSync(dataDir).filter((name) => name.includes('.restoring'))).toEqual([]);
     },
   );
 

@@ -33,7 +33,7 @@ export async function openPostgresTarget(
     await client.query(`drop schema if exists ${LOADING} cascade; create schema ${LOADING}`);
     await client.query(`set search_path to ${LOADING}`);
     await migrateLoading(url, shape.migration);
-    return target(client, url, schema, shape, ours);
+    return await target(client, url, schema, shape, ours);
   } catch (error) {
     await client.end();
     throw error;
@@ -77,8 +77,12 @@ async function target(
       return undefined;
     },
     async close() {
-      await client.query('rollback');
-      await client.query(`drop schema if exists ${LOADING} cascade`);
+      try {
+        await client.query('rollback');
+        await client.query(`drop schema if exists ${LOADING} cascade`);
+      } catch {
+        // The connection is lost, which the caller knows from its own statement. The next restore drops the schema.
+      }
       await client.end();
     },
   };
