@@ -15,6 +15,7 @@ import { createUploads } from '../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../flows/assets/take-upload.ts';
 import type { AssetIndex } from '../ports/asset-index/asset-index.ts';
 import { createSqlAssetIndex } from '../ports/asset-index/asset-index-sql.ts';
+import { recountTotals } from '../ports/asset-index/asset-totals-sql.ts';
 import type { Assets } from '../ports/assets/assets.ts';
 import { openDiskAssets } from '../ports/assets/assets-disk.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
@@ -62,7 +63,10 @@ export async function composeAssets(
   });
   life.add(
     'pruning attachments',
-    pruneHourly({ clock, log }, 'asset.prune_failed', () => pruneAssets(assets, index)),
+    pruneHourly({ clock, log }, 'asset.prune_failed', async () => {
+      await pruneAssets(assets, index);
+      if (database.engine === 'postgres') await recountTotals(database.db);
+    }),
   );
   return {
     assets,

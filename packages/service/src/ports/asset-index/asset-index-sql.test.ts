@@ -1,9 +1,11 @@
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openDatabase } from '../../sql/open-database.ts';
 import { createSqlAssetIndex } from './asset-index-sql.ts';
 import { assetIndexContract } from './asset-index.contract.ts';
+import { recountTotals } from './asset-totals-sql.ts';
 
 const engine = async (choice: Parameters<typeof openDatabase>[0], clock: { now(): number }) => {
   const database = await openDatabase(choice, () => {});
@@ -22,4 +24,34 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   assetIndexContract('PostgreSQL', async (clock) =>
     engine({ engine: 'postgres', url: await server.createDatabase() }, clock),
   );
+
+  it('I8 counts files again that a node of an earlier version added and removed', async () => {
+    const database = await openDatabase({ engine: 'postgres', url: await server.createDatabase() }, () => {});
+    const index = createSqlAssetIndex({ db: database.db, clock: { now: () => 1000 }, hashes: () => [] });
+    const record = (id: string, locationId: string) => ({
+      id,
+      locationId,
+      name: 'photo.jpg',
+      contentType: 'image/jpeg',
+      size: 10,
+      sha256: 'ab'.repeat(32),
+      originalId: null,
+      note: null,
+      createdAt: 1000,
+      expiresAt: 2000,
+    });
+    await index.add(record('a', 'loc1'));
+    await index.add(record('b', 'loc2'));
+    await sql`INSERT INTO assets SELECT * FROM jsonb_populate_recordset(NULL::assets,
+      (SELECT jsonb_agg(to_jsonb(assets) || '{"id": "c"}') FROM assets WHERE id = 'a'))`.execute(database.db);
+    await sql`DELETE FROM assets WHERE id = 'b'`.execute(database.db);
+    expect(await index.totals()).toEqual({ count: 2, bytes: 20 });
+    await recountTotals(database.db);
+    expect(await index.totals('loc1')).toEqual({ count: 2, bytes: 20 });
+    expect(await index.totals('loc2')).toEqual({ count: 0, bytes: 0 });
+    // A file that was not counted when it was added leaves no negative total behind.
+    for (const id of ['a', 'c']) await index.remove(id);
+    expect(await index.totals()).toEqual({ count: 0, bytes: 0 });
+    await database.close();
+  });
 });
