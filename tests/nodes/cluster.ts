@@ -58,6 +58,8 @@ export interface Cluster {
 
 export interface ClusterOptions {
   readonly nodes: number;
+  /** The path of the program. Default: the service of this checkout. */
+  readonly main?: string;
   readonly env?: Record<string, string>;
   /** Without them the nodes talk to the servers directly: the event loop of the test then adds no delay of its own. */
   readonly faultProxies?: boolean;
@@ -73,7 +75,7 @@ const START_AGAIN_MS = 500;
 
 export async function startCluster(
   cleanup: Cleanup,
-  { nodes: count, env = {}, skewSec = [], faultProxies = true }: ClusterOptions,
+  { nodes: count, main, env = {}, skewSec = [], faultProxies = true }: ClusterOptions,
 ): Promise<Cluster> {
   const [crm, redis, postgres] = await Promise.all([startCrm(), startRedis(), startPostgres()]);
   cleanup.add(() => crm.stop());
@@ -106,6 +108,7 @@ export async function startCluster(
         DATABASE_URL: toPostgres?.url(database) ?? database,
       },
       readyWithin: 60_000,
+      ...(main !== undefined && { main }),
     });
     cleanup.add(() => service.stop());
     const fromMacs = faultProxies ? await startFaultProxy({ to: service.url }) : undefined;

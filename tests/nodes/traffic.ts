@@ -10,14 +10,20 @@ import type { Sent } from './send-until-taken.ts';
 import { ReconnectingMac } from './reconnecting-mac.ts';
 
 export interface TrafficOptions {
-  /** Each way. */
-  readonly messages: number;
+  /** Each way: so many as fast as the faults allow, or a steady rate for as long as they last. */
+  readonly messages: number | Pace;
   readonly seed: number;
   /** With scripted Macs. */
   readonly locations: number;
   /** Macs that are the real agent program, each with a location of its own. */
   readonly agents?: readonly AgentMac[];
   readonly onProgress?: (progress: TrafficProgress) => void;
+}
+
+/** Messages per second. */
+export interface Pace {
+  readonly inbound: number;
+  readonly outbound: number;
 }
 
 export interface TrafficProgress {
@@ -81,7 +87,8 @@ export async function traffic(
   const placeOf = (index: number) => places[index % places.length] ?? { locationId: '', macs: [] };
   const freeMac = (place: number) =>
     placeOf(place).macs.find(({ wanted, unacknowledged }) => wanted && unacknowledged < MOST_UNACKNOWLEDGED);
-  let [begun, over, lateAt, written] = [0, 0, Infinity, 0];
+  let [begun, begunAt, over, lateAt, written] = [0, 0, 0, Infinity, 0];
+  let [read, delivered] = [0, 0];
   const finished = new AbortController();
   const tell = () => onProgress({ messages: written, faults: over });
 
@@ -91,14 +98,31 @@ export async function traffic(
     return others.find((other) => freeMac(other) !== undefined) ?? others[0] ?? 0;
   };
 
-  const mayGoOn = (index: number) => over >= trouble.steps || index < (messages * (over + 1)) / trouble.steps;
+  /** How many messages the CRM knows as delivered. */
+  const deliveries = () => {
+    for (const { status } of crm.statuses.slice(read)) if (status === 'delivered') delivered++;
+    read = crm.statuses.length;
+    return delivered;
+  };
+
+  const isOver = () => over >= trouble.steps;
+  const isLast = (index: number) => (typeof messages === 'number' ? index >= messages : isOver());
+  const isDue = (index: number, way: keyof Pace) =>
+    typeof messages === 'number'
+      ? isOver() || index < (messages * (over + 1)) / trouble.steps
+      : index < ((performance.now() - begunAt) / 1000) * messages[way];
+  /** The CRM waits when it misses the deliveries of two seconds: a machine that cannot keep up with a steady rate gets less. */
+  const isBehind = () =>
+    typeof messages !== 'number' && !isOver() && sent.length - deliveries() >= 2 * messages.outbound;
+  /** A steady rate needs no pause: what a stall of this process delayed is sent at once. */
+  const pause = () => (typeof messages === 'number' ? sleep(PAUSE_MS) : undefined);
 
   /** A location whose messages are held up does not stop the others. */
   async function peopleWrite(): Promise<void> {
     let place = 0;
-    for (let index = 0; index < messages; index++) {
+    for (let index = 0; !isLast(index); index++) {
       place = nextFree(place);
-      while (!mayGoOn(index) || (freeMac(place) === undefined && performance.now() < lateAt)) {
+      while (!isDue(index, 'inbound') || (freeMac(place) === undefined && performance.now() < lateAt)) {
         await sleep(10);
         place = nextFree(place);
       }
@@ -106,22 +130,22 @@ export async function traffic(
       freeMac(place)?.say(chat, index);
       written++;
       tell();
-      await sleep(PAUSE_MS);
+      await pause();
     }
   }
 
   async function crmWrites(): Promise<void> {
     const underWay = new Set<Promise<Sent>>();
     const patience = { random, giveUp: () => performance.now() > lateAt };
-    for (let index = 0; index < messages; index++) {
+    for (let index = 0; !isLast(index); index++) {
       const { locationId } = placeOf(index);
-      while (!mayGoOn(index) || underWay.size > MOST_UNDER_WAY) await sleep(10);
+      while (!isDue(index, 'outbound') || isBehind() || underWay.size > MOST_UNDER_WAY) await sleep(10);
       const task = sendUntilTaken(cluster, locationId, `out ${index}`, `m-${seed}-${index}`, patience);
       written++;
       tell();
       underWay.add(task);
       sent.push(task.finally(() => underWay.delete(task)));
-      await sleep(PAUSE_MS);
+      await pause();
     }
   }
 
@@ -190,6 +214,7 @@ export async function traffic(
   }
 
   const watched = watchProgress();
+  begunAt = performance.now();
   await Promise.all([peopleWrite(), crmWrites(), makeAllTrouble()]);
   const all = await Promise.all(sent);
   await receiveFrames(all);

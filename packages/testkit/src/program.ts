@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { compileCache } from '@footbridge/runtime/compile-cache.js';
@@ -26,14 +26,15 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_V8_COVERAGE'];
 /** A Footbridge program, run in a child process. It can be stopped, killed, suspended and restarted. */
 export class Program {
   readonly dataDir: string;
-  readonly #main: string;
+  /** The path of the program. A change takes effect at the next start. */
+  main: string;
   readonly #ownsDataDir: boolean;
   readonly #earlierLogs: LogLine[] = [];
   #child: Child | undefined;
 
-  /** `main` is a path relative to the folder of the packages. */
+  /** `main` is an absolute path, or relative to the folder of the packages. */
   constructor(main: string, dataDir: string | undefined) {
-    this.#main = join(PACKAGES, main);
+    this.main = resolve(PACKAGES, main);
     this.#ownsDataDir = dataDir === undefined;
     this.dataDir = dataDir ?? mkdtempSync(join(tmpdir(), 'footbridge-'));
   }
@@ -56,14 +57,14 @@ export class Program {
   }
 
   launch(args: readonly string[], env: Record<string, string>): void {
-    if (this.#child?.isRunning) throw new Error(`${this.#main} is already running.`);
+    if (this.#child?.isRunning) throw new Error(`${this.main} is already running.`);
     this.#earlierLogs.push(...(this.#child?.lines ?? []).map(readLine));
     const inherited = INHERITED.flatMap((name) =>
       process.env[name] === undefined ? [] : [[name, process.env[name]]],
     );
     this.#child = new Child(
       process.execPath,
-      ['--disable-warning=ExperimentalWarning', this.#main, ...args],
+      ['--disable-warning=ExperimentalWarning', this.main, ...args],
       // In its data directory it does not read the developer's .env file.
       {
         cwd: this.dataDir,
@@ -112,7 +113,7 @@ export class Program {
   }
 
   get #running(): Child {
-    if (!this.#child) throw new Error(`${this.#main} was not started.`);
+    if (!this.#child) throw new Error(`${this.main} was not started.`);
     return this.#child;
   }
 }

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { freePort } from './ports.ts';
 import { Program, started } from './program.ts';
 
+const SERVICE_MAIN = 'service/src/main.ts';
+
 export interface ServiceOptions {
+  /** The path of the program. Default: the service of this checkout. */
+  main?: string;
   /** Settings of the service. It does not inherit the environment of the test. */
   env?: Record<string, string>;
   /** Default: a temporary directory, which `stop` removes. */
@@ -30,7 +34,7 @@ export class Service extends Program {
   readonly #options: ServiceOptions;
 
   constructor(options: ServiceOptions) {
-    super('service/src/main.ts', options.dataDir);
+    super(options.main ?? SERVICE_MAIN, options.dataDir);
     this.#options = options;
     this.operatorToken = options.env?.['OPERATOR_TOKEN'] ?? randomBytes(24).toString('hex');
   }

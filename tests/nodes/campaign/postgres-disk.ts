@@ -34,6 +34,8 @@ const INSTALL = `
 
 export async function preparePostgresDisk(postgres: Postgres, database: string): Promise<PostgresDisk> {
   await postgres.execute(database, INSTALL);
-  const set = (isFull: boolean) => postgres.execute(database, `UPDATE campaign.disk SET is_full = ${isFull}`);
+  const set = async (isFull: boolean) => {
+    await postgres.execute(database, `UPDATE campaign.disk SET is_full = ${isFull}`);
+  };
   return { fill: () => set(true), free: () => set(false) };
 }

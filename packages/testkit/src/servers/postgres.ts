@@ -23,8 +23,8 @@ export interface Postgres {
   readonly url: string;
   /** Creates an empty database and resolves with its URL. */
   createDatabase(): Promise<string>;
-  /** Runs SQL in the database with that URL. */
-  execute(database: string, sql: string): Promise<void>;
+  /** Runs SQL in the database with that URL. Resolves with the rows of a single statement. */
+  execute(database: string, sql: string): Promise<Record<string, unknown>[]>;
   /** Stops the server and removes its files. */
   stop(): Promise<void>;
   /** Restarts the server with the same port and data. Open sessions are closed. */
@@ -38,8 +38,9 @@ export function hasPostgres(): Promise<boolean> {
   return available(POSTGRES);
 }
 
-export async function startPostgres(): Promise<Postgres> {
-  return startFrom(await findOnce(POSTGRES));
+/** `settings` are parameters of the server, for example `{ fsync: 'on' }`. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Postgres> {
+  return startFrom(await findOnce(POSTGRES), settings);
 }
 
 interface Installation {
@@ -49,13 +50,13 @@ interface Installation {
   readonly template: string;
 }
 
-async function startFrom({ path: bin, template }: Installation): Promise<Postgres> {
+async function startFrom({ path: bin, template }: Installation, settings = {}): Promise<Postgres> {
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-postgres-'));
   const remove = () => rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   try {
     const data = join(dir, 'data');
     await run('cp', ['-Rp', template, data]);
-    return await startIn(data, bin, await unprivileged(dir), remove);
+    return await startIn(data, bin, settings, await unprivileged(dir), remove);
   } catch (error) {
     await remove();
     throw error;
@@ -65,12 +66,14 @@ async function startFrom({ path: bin, template }: Installation): Promise<Postgre
 async function startIn(
   data: string,
   bin: string,
+  settings: Readonly<Record<string, string>>,
   account: Account,
   remove: () => Promise<void>,
 ): Promise<Postgres> {
   const port = await freePort();
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  let server = await launch(bin, data, port, account);
+  const launched = () => launch(bin, ['-D', data, '-p', String(port)], settings, account);
+  let server = await launched();
   return {
     url: url('postgres'),
     async createDatabase() {
@@ -85,7 +88,7 @@ async function startIn(
     },
     async restart() {
       await server.end('SIGINT');
-      server = await launch(bin, data, port, account);
+      server = await launched();
     },
     async kill() {
       await server.end('SIGKILL');
@@ -131,7 +134,12 @@ async function makeTemplate(bin: string): Promise<string> {
   return data;
 }
 
-async function launch(bin: string, data: string, port: number, account: Account): Promise<Child> {
+async function launch(
+  bin: string,
+  place: readonly string[],
+  changed: Readonly<Record<string, string>>,
+  account: Account,
+): Promise<Child> {
   // fsync only protects against a crash of the machine, which no test simulates.
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -140,10 +148,11 @@ async function launch(bin: string, data: string, port: number, account: Account)
     shared_buffers: '64MB',
     fsync: 'off',
     full_page_writes: 'off',
+    ...changed,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const attempt = async () => {
-    const server = start(account, join(bin, 'postgres'), ['-D', data, '-p', String(port), ...args]);
+    const server = start(account, join(bin, 'postgres'), [...place, ...args]);
     try {
       await server.line(
         (line) => line.includes('ready to accept connections') || undefined,
@@ -165,11 +174,11 @@ async function launch(bin: string, data: string, port: number, account: Account)
   });
 }
 
-async function query(url: string, sql: string): Promise<void> {
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<Record<string, unknown>>(sql)).rows;
   } finally {
     await client.end();
   }
