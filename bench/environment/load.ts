@@ -51,8 +51,8 @@ class Sender {
 
 let requests: Buffer[] = [];
 
-function sendAll(url: string, drive: (queue: RequestQueue) => void): Promise<LoadResult> {
-  const { hostname, port } = new URL(url);
+/** Spreads the connections over the addresses. */
+function sendAll(urls: readonly string[], drive: (queue: RequestQueue) => void): Promise<LoadResult> {
   const sentAt = new Float64Array(requests.length);
   const latencyMs = new Float64Array(requests.length);
   const statuses: Record<string, number> = {};
@@ -64,6 +64,7 @@ function sendAll(url: string, drive: (queue: RequestQueue) => void): Promise<Loa
     const queue: RequestQueue = {
       remaining: () => requests.length - next,
       newSender() {
+        const { hostname, port } = new URL(urls[senders.length % urls.length] ?? '');
         const sender = new Sender({ host: hostname, port: Number(port) }, reject);
         senders.push(sender);
         return sender;
@@ -106,8 +107,8 @@ const calls = {
   },
 
   /** Uses `concurrency` connections, each of which sends its next request after the previous response. */
-  closedLoop(url: string, concurrency: number): Promise<LoadResult> {
-    return sendAll(url, (queue) => {
+  closedLoop(url: string | readonly string[], concurrency: number): Promise<LoadResult> {
+    return sendAll([url].flat(), (queue) => {
       const sendAgain = (sender: Sender) => queue.sendNext(sender, sendAgain);
       for (let count = 0; count < concurrency && queue.remaining() > 0; count++) sendAgain(queue.newSender());
     });
@@ -115,7 +116,7 @@ const calls = {
 
   /** Sends `rate` requests per second (open loop): slow responses open more connections and do not delay other requests. */
   fixedRate(url: string, rate: number): Promise<LoadResult> {
-    return sendAll(url, (queue) => {
+    return sendAll([url], (queue) => {
       const idle: Sender[] = [];
       const started = now();
       let sent = 0;

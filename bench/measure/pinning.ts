@@ -25,9 +25,13 @@ export function findPinning(): Pinning {
   };
 }
 
-function notPinned(reason: string): Pinning {
-  return {
-    note: `processes are not pinned to cores: ${reason}; expect wider quartiles`,
-    command: (_role, command, args) => [command, [...args]],
-  };
-}
+/** The system spreads the processes over its cores. */
+export const UNPINNED: Pinning = {
+  note: undefined,
+  command: (_role, command, args) => [command, [...args]],
+};
+
+const notPinned = (reason: string): Pinning => ({
+  ...UNPINNED,
+  note: `processes are not pinned to cores: ${reason}; expect wider quartiles`,
+});

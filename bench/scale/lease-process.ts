@@ -1,0 +1,143 @@
+// One node without sockets: the switchboard and the heartbeat wheel of the service, with Macs that only exist in memory.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import { every, systemClock } from '@footbridge/runtime/clock';
+import { HeartbeatWheel } from '@footbridge/service/edges/mac/heartbeat-wheel';
+import type { Beating } from '@footbridge/service/edges/mac/heartbeat-wheel';
+import { SendLedger } from '@footbridge/service/ports/switchboard/send-ledger';
+import { createRedisSwitchboard } from '@footbridge/service/ports/switchboard/switchboard-redis';
+import type { Switchboard } from '@footbridge/service/ports/switchboard/switchboard';
+import { openRedis } from '@footbridge/service/redis/open-redis';
+import { sendFrame } from '@footbridge/testkit/send-frame';
+import { silentLog } from '@footbridge/testkit/silent-log';
+
+import { serve } from '../environment/worker.ts';
+import { quantile } from '../measure/statistics.ts';
+
+const HEARTBEAT_MS = 15_000;
+const BINDS_AT_ONCE = 50;
+const RECONNECT_MS = 1000;
+const SENDS_AT_ONCE = 25;
+const TEXT = 'See you on Tuesday at ten, and bring the papers.';
+
+const wheel = new HeartbeatWheel<Beating>(HEARTBEAT_MS);
+const stalls = monitorEventLoopDelay({ resolution: 10 });
+stalls.enable();
+let switchboard: Switchboard | undefined;
+let [beats, lost, busy] = [0, 0, 0];
+
+const board = (): Switchboard => {
+  if (switchboard === undefined) throw new Error('not open');
+  return switchboard;
+};
+
+function locationOf(index: number): LocationId {
+  const id = asLocationId(`location${String(index).padStart(12, '0')}`);
+  if (id === undefined) throw new Error('not a location');
+  return id;
+}
+
+/** As a Mac does: it tries again when Redis is busy, and comes back when its lease was lost. */
+async function bind(index: number): Promise<void> {
+  try {
+    const outcome = await board().bind(locationOf(index), {
+      sessionId: newRequestId(),
+      deviceId: `device-${index}`,
+      write: () => 'written',
+      disconnect(reason) {
+        if (reason === 'resumed') return;
+        lost++;
+        void bind(index);
+      },
+      repeat() {},
+    });
+    if (outcome.kind === 'bound') return;
+  } catch {
+    busy++;
+  }
+  await sleep(RECONNECT_MS * (1 + Math.random()));
+  await bind(index);
+}
+
+/** Runs `task` for every index, so many at once. */
+async function all(count: number, atOnce: number, task: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const tasks = Array.from({ length: atOnce }, async () => {
+    while (next < count) await task(next++);
+  });
+  await Promise.all(tasks);
+}
+
+/** What this process used and lost while `task` ran; `busy` binds were tried again. */
+async function measured<T extends object>(task: () => Promise<T>) {
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  stalls.reset();
+  [beats, lost, busy] = [0, 0, 0];
+  const result = await task();
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    ...result,
+    seconds: (performance.now() - startedAt) / 1000,
+    cpuMicros: user + system,
+    longestStallMs: stalls.max / 1e6,
+    beats,
+    lost,
+    busy,
+  };
+}
+
+const calls = {
+  async open(redisUrl: string): Promise<void> {
+    const redis = await openRedis(redisUrl, silentLog);
+    switchboard = await createRedisSwitchboard({
+      redis,
+      nodeSecret: 'a secret of all nodes',
+      clock: systemClock,
+      log: silentLog,
+      ledger: new SendLedger({ clock: systemClock, onDrop: () => {} }),
+    });
+    every(systemClock, wheel.tickMs, () => wheel.turn());
+  },
+
+  bind: (from: number, count: number) =>
+    measured(async () => {
+      await all(count, BINDS_AT_ONCE, async (index) => {
+        await bind(from + index);
+        wheel.add({ slot: 0, beat: () => beats++, checkPong() {} });
+      });
+      return {};
+    }),
+
+  /** Only renews leases and sends heartbeats. */
+  idle: (ms: number) =>
+    measured(async () => {
+      await sleep(ms);
+      return {};
+    }),
+
+  /** Sends messages to random Macs of all processes. */
+  send: (count: number, macs: number) =>
+    measured(async () => {
+      const waits: number[] = [];
+      let written = 0;
+      await all(count, SENDS_AT_ONCE, async () => {
+        const startedAt = performance.now();
+        const frame = sendFrame({ message: TEXT });
+        const location = locationOf(Math.floor(Math.random() * macs));
+        const outcome = await board()
+          .send(location, frame)
+          .catch(() => 'busy');
+        if (outcome === 'written') written++;
+        waits.push(performance.now() - startedAt);
+      });
+      return { written, p50Ms: quantile(waits, 0.5), p99Ms: quantile(waits, 0.99) };
+    }),
+};
+
+export type LeaseCalls = typeof calls;
+
+serve(calls);
