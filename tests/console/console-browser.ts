@@ -51,6 +51,7 @@ export async function startConsoleBrowser(
       reducedMotion: 'reduce',
     };
     const context = await browser.newContext(settings);
+    context.setDefaultTimeout(WITHIN.timeout);
     cleanup.add(() => context.close());
     const page = await context.newPage();
     page.on('console', (message) => message.type() === 'error' && note(message.text()));

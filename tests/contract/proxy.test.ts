@@ -43,7 +43,7 @@ describe('a service behind a proxy', () => {
     const { proxy, bridge } = await startBehindProxy('Basic other');
     const mac = await bridge.mac();
     mac.received({ sender: PHONE, text: 'Hi there' });
-    await expect.poll(() => proxy.asked.length, { timeout: 25_000 }).toBeGreaterThan(1);
+    await expect.poll(() => proxy.asked.length, { timeout: 60_000 }).toBeGreaterThan(1);
     expect(bridge.crm.callsTo('inbound')).toEqual([]);
     expect(bridge.log).toContain('"network"');
     expect(bridge.log).not.toMatch(/canary|operator:/);

@@ -93,7 +93,7 @@ export async function underLoad(
   }
 
   const mac = reconnect();
-  await until(async () => send().then(() => results['200'] !== undefined), { within: 30_000, every: 50 });
+  await until(async () => send().then(() => results['200'] !== undefined), { within: 60_000, every: 50 });
   const sending: Promise<void>[] = [];
   const started = performance.now();
   let sent = 0;

@@ -66,6 +66,7 @@ export async function startTestPage(cleanup: Cleanup): Promise<TestPage> {
     });
     atEnd(() => context.close());
     if (!tour) await context.addInitScript("localStorage.setItem('footbridge-tour', 'seen')");
+    context.setDefaultTimeout(WITHIN.timeout);
     const page = await context.newPage();
     const problems: string[] = [];
     page.on('console', (message) => {

@@ -197,7 +197,7 @@ describe('the converter', { timeout: 120_000 }, () => {
     const tell = await misbehave({ idleMs: 100 });
     const before = pidOf(await tell('succeed'));
     expect(before).toBeGreaterThan(0);
-    await vi.waitUntil(() => !isRunning(before), { timeout: 30_000 });
+    await vi.waitUntil(() => !isRunning(before), { timeout: 60_000 });
     expect(pidOf(await tell('succeed'))).not.toBe(before);
   });
 
@@ -211,7 +211,7 @@ describe('the converter', { timeout: 120_000 }, () => {
     const tell = await misbehave();
     const before = pidOf(await tell('succeed'));
     process.kill(before, 'SIGKILL');
-    await vi.waitUntil(() => !isRunning(before), { timeout: 30_000 });
+    await vi.waitUntil(() => !isRunning(before), { timeout: 60_000 });
     expect(pidOf(await tell('succeed'))).not.toBe(before);
     expect(logged).toEqual([]);
   });
@@ -223,7 +223,7 @@ describe('the converter', { timeout: 120_000 }, () => {
     });
     await open();
     expect(pid).toBeGreaterThan(0);
-    await vi.waitUntil(() => !isRunning(pid), { timeout: 30_000 });
+    await vi.waitUntil(() => !isRunning(pid), { timeout: 60_000 });
   });
 
   it('I8 converts the waiting files one after the other', async () => {
@@ -238,7 +238,7 @@ describe('the converter', { timeout: 120_000 }, () => {
   it('I8 returns a reason when no slot becomes free in time', async () => {
     const tell = await misbehave({ queueTimeoutMs: 100 });
     const first = tell('spin');
-    await vi.waitUntil(() => converter.load.running === 1, { timeout: 30_000 });
+    await vi.waitUntil(() => converter.load.running === 1, { timeout: 60_000 });
     expect(await tell('succeed')).toEqual({
       ok: false,
       reason: 'too many files are waiting to be converted',
@@ -251,7 +251,7 @@ describe('the converter', { timeout: 120_000 }, () => {
   it('T52 converts the file of one tenant while those of another take their time', async () => {
     const tell = await misbehave();
     const slow = Array.from({ length: 5 }, () => tell('spin', 'slow tenant'));
-    await vi.waitUntil(() => converter.load.waiting === 4, { timeout: 30_000 });
+    await vi.waitUntil(() => converter.load.waiting === 4, { timeout: 60_000 });
     expect(await tell('succeed', 'other tenant')).toMatchObject({ ok: true });
     await converter.close();
     expect(await Promise.all(slow)).toEqual(slow.map(() => STOPPED));
@@ -260,7 +260,7 @@ describe('the converter', { timeout: 120_000 }, () => {
   it('T52 lets a bounded number of files of one tenant wait', async () => {
     const tell = await misbehave({ maxWaitingPerTenant: 2 });
     const slow = Array.from({ length: 3 }, () => tell('spin'));
-    await vi.waitUntil(() => converter.load.waiting === 2, { timeout: 30_000 });
+    await vi.waitUntil(() => converter.load.waiting === 2, { timeout: 60_000 });
     const reason = 'too many files are waiting to be converted';
     expect(await tell('succeed')).toEqual({ ok: false, reason });
     expect(await tell('succeed', 'other tenant')).toMatchObject({ ok: true });
@@ -271,7 +271,7 @@ describe('the converter', { timeout: 120_000 }, () => {
   it('I8 stops running and waiting conversions when it is closed', async () => {
     const tell = await misbehave();
     const results = [tell('spin'), tell('spin')];
-    await vi.waitUntil(() => converter.load.waiting === 1, { timeout: 30_000 });
+    await vi.waitUntil(() => converter.load.waiting === 1, { timeout: 60_000 });
     await converter.close();
     expect(await Promise.all(results)).toEqual([STOPPED, STOPPED]);
     expect(await tell('succeed')).toEqual(STOPPED);

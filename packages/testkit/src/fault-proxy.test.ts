@@ -12,7 +12,7 @@ const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 /** Polls with a generous timeout, because the machine may be under load. */
-const soon = <T>(poll: () => T | Promise<T>) => expect.poll(poll, { timeout: 20_000, interval: 5 });
+const soon = <T>(poll: () => T | Promise<T>) => expect.poll(poll, { timeout: 60_000, interval: 5 });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('over TCP', () => {

@@ -5,7 +5,7 @@ import type { Program } from './debian-program.ts';
 
 const MAIN = join(import.meta.dirname, 'browser-check-main.ts');
 /** For a process that cannot even report that the browser is too slow. */
-const GRACE_MS = 30_000;
+const GRACE_MS = 60_000;
 
 /**
  * Opens and closes three pages in three contexts of one browser, and resolves to its version. Throws a single line for

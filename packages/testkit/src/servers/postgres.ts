@@ -168,7 +168,7 @@ async function launch(
     }
   };
   return until(attempt, {
-    within: 20_000,
+    within: 60_000,
     every: 100,
     what: 'PostgreSQL after the exit of the previous child processes',
   });

@@ -188,7 +188,7 @@ describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
     await page.goto(await convertAndStore('voice_opus.caf'));
     await expect
       .poll(() => page.locator('video, audio').evaluate((media) => Reflect.get(media, 'readyState')), {
-        timeout: 5000,
+        timeout: 60_000,
       })
       .toBeGreaterThanOrEqual(2);
   });
@@ -213,11 +213,11 @@ describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
 
   it('I8 runs the same scripts when the files are served without protection, so these tests can fail', async () => {
     await page.goto(store(Buffer.from(PAGE), 'photo.png', 'image/png', 'text/html'));
-    await expect.poll(() => said).toContain('it ran');
+    await expect.poll(() => said, { timeout: 60_000 }).toContain('it ran');
     said.length = 0;
     const polyglot = HOSTILE.find(([name]) => name.startsWith('a GIF'))?.[1] ?? Buffer.alloc(0);
     await embed(`<script src="${store(polyglot, 'photo.gif', 'image/gif', 'text/javascript')}"></script>`);
-    await expect.poll(() => said).toContain('it ran');
+    await expect.poll(() => said, { timeout: 60_000 }).toContain('it ran');
   });
 });
 

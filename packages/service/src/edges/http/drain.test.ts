@@ -139,7 +139,7 @@ describe('a listener that drains', () => {
     await until(() => client.socket.bytesWritten > GET.length);
     release[0]?.();
     await closed;
-    await until(() => client.ended, { within: 10_000 });
+    await until(() => client.ended);
     expect(handled).toBe(1);
     expect(count(client)).toBe(1);
   });
