@@ -52,6 +52,9 @@ export async function startLastRelease(cleanup: Cleanup, nodes: number): Promise
       RATE_LIMIT_CRM_WEBHOOK: '1000000',
       RATE_LIMIT_ENROLMENT: '100000',
       DRAIN_GRACE_SEC: '2',
+      // The defaults: on a busy machine the simulated CRM may respond after the timeout of a call.
+      CRM_SETTLE_SEC: '20',
+      CRM_READ_LAG_SEC: '10',
     },
   });
 }

@@ -111,9 +111,9 @@ export async function traffic(
     typeof messages === 'number'
       ? isOver() || index < (messages * (over + 1)) / trouble.steps
       : index < ((performance.now() - begunAt) / 1000) * messages[way];
-  /** The CRM waits when it misses the deliveries of two seconds: a machine that cannot keep up with a steady rate gets less. */
+  /** The CRM waits when it misses the deliveries of a second: a machine that cannot keep up with a steady rate gets less. */
   const isBehind = () =>
-    typeof messages !== 'number' && !isOver() && sent.length - deliveries() >= 2 * messages.outbound;
+    typeof messages !== 'number' && !isOver() && sent.length - deliveries() >= messages.outbound;
   /** A steady rate needs no pause: what a stall of this process delayed is sent at once. */
   const pause = () => (typeof messages === 'number' ? sleep(PAUSE_MS) : undefined);
 
