@@ -453,7 +453,7 @@ export const SETTINGS = {
     'CRM_SETTLE_SEC',
     '20',
     wholeNumber(0, 600),
-    'Seconds between a lost response and the first read of the CRM, and between a status call that timed out and the next status of the message: until then the request may still be in flight.',
+    'Seconds to wait after a lost response before the first read of the CRM, and after a status call that timed out before the next status of the message: until then the request may still be in flight.',
   ),
   crmReadLagSec: define(
     'CRM',
