@@ -107,7 +107,7 @@ for (const source of ['uncaughtException', 'unhandledRejection'] as const)
     setTimeout(() => process.exit(BUG), 100);
   });
 
-// After the handlers of signals: a supervisor may send one as soon as it knows that the service is ready.
+// Reported after the signal handlers are installed: a supervisor may send a signal as soon as the service is ready.
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 const toldReady = notifySystemd('READY=1');

@@ -81,7 +81,7 @@ async function target(
         await client.query('rollback');
         await client.query(`drop schema if exists ${LOADING} cascade`);
       } catch {
-        // The connection is lost, which the caller knows from its own statement. The next restore drops the schema.
+        // The connection is lost. The caller reports its own error, and the next restore drops the schema.
       }
       await client.end();
     },

@@ -10,7 +10,7 @@ export interface RestoreTarget {
   finish(): Promise<void>;
   /** Replaces the current database in one step. Resolves with the path of the previous one, if it is kept. */
   replace(): Promise<string | undefined>;
-  /** Removes what `replace` did not use, and releases the lock. A lost connection is not an error here: it would hide the first one. */
+  /** Removes what `replace` did not use, and releases the lock. Ignores a lost connection, which would hide the original error. */
   close(): Promise<void>;
 }
 

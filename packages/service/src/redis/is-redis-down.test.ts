@@ -33,7 +33,7 @@ describe.skipIf(!(await hasRedis()))('isRedisDown', () => {
     expect(await isRedisDown(through)).toBe(false);
   });
 
-  it('is true when this process was stalled while the refusal arrived', async () => {
+  it('is true when the refusal arrives while this process is stalled', async () => {
     const { server } = await start();
     await server.kill();
     const asked = isRedisDown(server.url);

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { createClient, SocketClosedUnexpectedlyError } from '@redis/client';
 
 const TIMEOUT_MS = 300;
-/** Of the client library. It must not decide: a process that was stalled handles its timers before its sockets. */
+/** For the client library. Long, so that it never expires first: after a stall, timers run before the sockets are read. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const REFUSED_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
@@ -24,7 +24,7 @@ export async function isRedisDown(url: string): Promise<boolean> {
   return isDown;
 }
 
-/** Resolves with false after the timeout, and after the answers that were there by then. */
+/** Resolves with false after the timeout, once responses that have already arrived are handled. */
 async function timeout(): Promise<false> {
   await sleep(TIMEOUT_MS, undefined, { ref: false });
   await nextTurn();

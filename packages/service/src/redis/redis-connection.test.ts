@@ -14,10 +14,10 @@ import type { Redis } from './open-redis.ts';
 
 const SCRIPT = loadScript(new URL('../ports/switchboard/scripts/owner.lua', import.meta.url));
 
-/** How long a connection attempt may take, and a margin. */
+/** The timeout of a connection attempt, plus a margin. */
 const CONNECT_TIMEOUT_MS = 4000;
 
-/** Opens connections to a frozen server until its kernel accepts no more. */
+/** Opens connections to a paused server until its backlog is full. */
 async function fillBacklog(url: string): Promise<Socket[]> {
   const { hostname, port } = new URL(url);
   const sockets: Socket[] = [];
@@ -79,7 +79,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     expect(reconnects()).toBeGreaterThan(0);
   });
 
-  it('receives each message once after connections were replaced while they connected', async () => {
+  it('receives each message once after connections were replaced while connecting', async () => {
     const server = await startRedis();
     cleanup.add(() => server.stop());
     const redis = await openRedis(server.url, silentLog, 500);
@@ -89,12 +89,12 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     server.pause();
     const fillers = await fillBacklog(server.url);
     cleanup.add(() => fillers.forEach((filler) => filler.destroy()));
-    // Each attempt is replaced while it waits for a place in the backlog.
+    // Each attempt is replaced while it waits for a free slot in the backlog.
     await sleep(2000);
     server.resume();
     for (const filler of fillers) filler.destroy();
     await isReceived(redis, received, 'after');
-    // By then, no attempt is left that could still succeed.
+    // After this, no pending attempt can still succeed.
     await sleep(CONNECT_TIMEOUT_MS);
     received.length = 0;
     expect(await redis.publish('news', Buffer.from('once'))).toBe(1);

@@ -79,7 +79,7 @@ export class RedisConnection {
       }
       this.#isLost = true;
     });
-    // A client that is destroyed while it connects completes the connection and subscribes, so that every message would arrive twice.
+    // A client destroyed while connecting still completes the connection and subscribes: every message would arrive twice.
     client.on('connect', () => {
       if (this.#closed || client !== this.#client) client.destroy();
     });

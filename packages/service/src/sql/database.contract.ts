@@ -70,7 +70,7 @@ export function databaseContract(
       expect(inserted.id).toBe(1);
     });
 
-    it('commits several queries together, or none of them', async () => {
+    it('commits either all queries or none of them', async () => {
       const insert = (id: string) => database.db.insertInto('licenses').values(license(id)).compile();
       const read = database.db.selectFrom('licenses').select('id').orderBy('id').compile();
       const results = await database.commit([insert('a'), insert('b'), read]);

@@ -14,7 +14,7 @@ export type Database = Kysely<Schema>;
 export interface OpenDatabase {
   readonly db: Database;
   readonly engine: 'sqlite' | 'postgres';
-  /** Executes the queries in order, in one transaction. Resolves with their results when it is committed. */
+  /** Executes the queries in order, in one transaction. Resolves with their results once it is committed. */
   readonly commit: (queries: readonly CompiledQuery[]) => Promise<QueryResult<unknown>[]>;
   /** A cheap query for health checks. Rejects with EngineError when the engine does not respond within a second. */
   ping(): Promise<void>;
@@ -106,7 +106,7 @@ async function openServer(
   return { db, commit: (queries) => commitOn(db, queries) };
 }
 
-/** A single query is a transaction by itself, and saves the round trips of the other two statements. */
+/** A single query is its own transaction, which saves the round trips of `begin` and `commit`. */
 async function commitOn(db: Database, queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
   const execute = async (on: Database) => {
     const results: QueryResult<unknown>[] = [];

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { queriesBySize } from './queries-by-size.ts';
 
-it('splits rows into batches of powers of two, each with the query of its size and the parameters of its rows', () => {
+it('splits rows into power-of-two batches, each with the query for its size and the parameters of its rows', () => {
   const compiled: number[] = [];
   const queriesFor = queriesBySize(
     (rows) => {

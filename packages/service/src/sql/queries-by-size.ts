@@ -3,8 +3,8 @@ import type { CompiledQuery } from 'kysely';
 const MAX_ROWS = 64;
 
 /**
- * Returns a function that writes or reads rows with few queries: rows are split into batches of 64, 32, … 1, and one query per batch size is
- * compiled. Compiling is most of a query's cost, and the engine's cache of prepared statements has room for this few.
+ * Returns a function that creates the queries for any number of rows. It splits rows into batches of 64, 32, … 1 and compiles one query
+ * per batch size. Compiling is most of a query's cost, and the engine's cache of prepared statements has room for so few.
  */
 export function queriesBySize<T>(
   compile: (rows: number) => CompiledQuery,

@@ -11,7 +11,7 @@ interface Prepared {
 }
 
 export interface SqliteDialect extends Dialect {
-  /** Executes the queries in one transaction, without Kysely's layers around each of them. */
+  /** Executes the queries in one transaction, without Kysely's overhead per query. */
   readonly commit: (queries: readonly CompiledQuery[]) => Promise<QueryResult<unknown>[]>;
 }
 

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
-/** A number in the header of the WAL that changes when SQLite writes it from its beginning again. */
+/** Reads the salt in the WAL header, which changes when SQLite restarts the WAL from its beginning. */
 async function walSalt(file: string): Promise<string> {
   const wal = await open(`${file}-wal`);
   try {
@@ -51,12 +51,12 @@ it('checkpoints the WAL while writes continue, so that the WAL stays small', asy
       await write(rows, 100);
       await setTimeout(0);
     }
-    // However busy the machine is, the thread gets time for a checkpoint. The next write then starts the WAL again.
+    // Gives the thread time for a checkpoint, however busy the machine is. The next write then restarts the WAL.
     const restarted = async () => {
       await write(row, 1);
       return (await walSalt(file)) !== salt;
     };
-    await until(restarted, { every: 50, what: 'a WAL that starts again' });
+    await until(restarted, { every: 50, what: 'a restarted WAL' });
     salt = await walSalt(file);
   }
   // 60 MB were written. Without checkpoints the WAL would hold all of it.

@@ -38,12 +38,12 @@ describe('a redacted message of the CRM', () => {
   ])('T54 takes time in proportion to the text: %s', (_what, message, text) => {
     // Messages of the largest size that a CRM rejects together.
     const redact = () => redactMessage(message, [text, 'token']);
-    // What reading each character of the text once costs on this machine.
+    // The reference for this machine: reads each character of the text once.
     let sum = 0;
     const read = () => {
       for (let at = 0; at < text.length; at++) sum += new Set(text.slice(at, at + 8)).size;
     };
-    // Load on the machine only ever makes a run slower, so the fastest of several alternating runs counts.
+    // Other load can only slow a run down, so the fastest of several alternating runs are compared.
     let [redacting, reading] = [Infinity, Infinity];
     for (let run = 0; run < 30 && !(run >= 10 && redacting < 2 * reading); run++) {
       redacting = Math.min(redacting, timeOf(redact));

@@ -10,7 +10,6 @@ const ADDRESSES = /[^\s@"'<>]+@[^\s@"'<>]+/g;
 /** Terminals and log readers act on these. */
 const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;
 
-/** The JSON of a response body; undefined when it is not JSON. */
 /**
  * The CRM's message for logs, the journal and the Mac: whatever was sent (texts, tokens, ids of people) is removed from it, whole or in
  * part, and so are numbers and addresses. Takes time in proportion to what was sent: a CRM chooses its message, and a Mac its text.

@@ -17,8 +17,8 @@ import type { HttpRequest } from './transport.ts';
 
 const TIMEOUT_MS = 20_000;
 
-/** Posts its port, then that it has a request, and sets a flag when its response is sent. */
-const ANSWER_FROM_A_THREAD = `
+/** A server in a worker thread. Posts its port, then `requested`, and sets a flag when the response has been sent. */
+const RESPOND_FROM_THREAD = `
   const { createServer } = require('node:http');
   const { parentPort, workerData } = require('node:worker_threads');
   const server = createServer((request, response) => {
@@ -74,15 +74,15 @@ describe('the transport', () => {
     expect(paths).toEqual(['/here']);
   });
 
-  it('returns a response that arrived while this process was stalled beyond the deadline', async () => {
+  it('returns a response that arrived while the process was stalled past the deadline', async () => {
     const flag = new Int32Array(new SharedArrayBuffer(8));
-    const server = new Worker(ANSWER_FROM_A_THREAD, { eval: true, workerData: flag });
+    const server = new Worker(RESPOND_FROM_THREAD, { eval: true, workerData: flag });
     cleanup.add(() => server.terminate());
     const [port] = await once(server, 'message');
     const { send, pass } = await serve(() => {});
     const sending = send('/', { origin: `http://127.0.0.1:${port}` });
     await once(server, 'message');
-    // The response is in the socket, and the next check of the deadlines is due.
+    // Blocks until the response is in the socket and the next deadline check is due.
     Atomics.wait(flag, 0, 0);
     Atomics.wait(flag, 1, 0, 500);
     pass(2 * TIMEOUT_MS);

@@ -97,7 +97,7 @@ class UndiciTransport implements Transport {
   /** One sweep over all exchanges replaces the two timers per request that undici would keep. */
   readonly #sweep = (): void => {
     this.#cancelSweep = this.#inFlight.size > 0 ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
-    // After a stall of this process timers run before sockets are read: a response that has arrived already still counts.
+    // After a stall, timers run before sockets are read. The delay lets a response that has already arrived be read first.
     setImmediate(() => {
       for (const exchange of this.#inFlight) exchange.checkDeadline();
     });

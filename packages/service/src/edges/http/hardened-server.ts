@@ -113,8 +113,8 @@ export function createHardenedServer(
 }
 
 /**
- * Other upgrades are ignored, and the request is handled like any other: clients that prefer HTTP/2 offer `h2c` with a webhook. Node before
- * version 24 passes all of them to the upgrade handler, which rejects them.
+ * Returns whether a request is a WebSocket handshake. Other upgrades are ignored and the request is handled normally: clients that prefer
+ * HTTP/2 offer `h2c` with a webhook. Before version 24, Node passes every upgrade to the upgrade handler, which rejects it.
  */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;

@@ -23,13 +23,13 @@ interface LateRequest {
 /**
  * One call at a time per message, in the order of arrival. A status that the service itself produced yields to any later one:
  * it is not retried, and only a request in flight is awaited. So `pending` never arrives after a terminal status, and the rejection of
- * one request never after the success of its repetition (A4). A request that timed out may be in the network or wait in the CRM, so the
- * next status of the message is held until it can no longer arrive.
+ * one request never after the success of its repetition (A4). A request that timed out may still be in transit or queued in the CRM,
+ * so the next status of the message is held until that request can no longer arrive.
  */
 export class DeliveryQueue {
   readonly #deps: DeliveryQueueDeps;
   readonly #messages = new SerialByKey<StatusDelivery, Attempt<undefined>>();
-  /** The last one of each message. */
+  /** The latest one of each message, by delivery key. */
   readonly #late = new Map<string, LateRequest>();
 
   constructor(deps: DeliveryQueueDeps) {
@@ -49,7 +49,7 @@ export class DeliveryQueue {
   ): Promise<Attempt<undefined>> {
     const { failpoint } = this.#deps;
     const late = this.#late.get(delivery.key);
-    if (late !== undefined && !(await this.#outwait(late, delivery))) return CANCELLED;
+    if (late !== undefined && !(await this.#waitForLate(late, delivery))) return CANCELLED;
     if (isNeeded !== undefined && !(await isNeeded())) return CANCELLED;
     if (failpoint !== undefined)
       await failpoint(delivery.source === 'terminal' ? 'status.beforeTerminal' : 'status.beforePending');
@@ -58,8 +58,8 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Resolves with false when the delivery is superseded before that. */
-  async #outwait({ until }: LateRequest, delivery: StatusDelivery): Promise<boolean> {
+  /** Waits until the late request can no longer arrive. Resolves with false if the delivery is superseded first. */
+  async #waitForLate({ until }: LateRequest, delivery: StatusDelivery): Promise<boolean> {
     const { clock } = this.#deps;
     await clock.sleep(until - clock.monotonic(), delivery.superseded.signal);
     return !delivery.superseded.isCancelled;
@@ -75,8 +75,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Another node owns the location: completes the requests in flight for it, and retries none. Resolves with the milliseconds for which
-   * a request that timed out may still arrive.
+   * Another node owns the location: completes the requests in flight for it, and retries none. Resolves with the number of
+   * milliseconds during which a request that timed out may still arrive.
    */
   async settle(locationId: string): Promise<number> {
     const ending = this.#messages.unfinished.filter(

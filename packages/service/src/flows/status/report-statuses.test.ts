@@ -644,7 +644,7 @@ describe('a repeated request', () => {
     ]);
   });
 
-  it('A4 is delivered only when a pending that timed out can no longer arrive', async () => {
+  it('A4 holds the terminal status until a pending that timed out can no longer arrive', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports, clock } = setUp(put);
     const id = newRequestId();
@@ -660,7 +660,7 @@ describe('a repeated request', () => {
     expect(await ack).toEqual({ outcome: 'delivered' });
   });
 
-  it('A4 is delivered at once when the CRM responded to every pending', async () => {
+  it('A4 sends the terminal status at once when the CRM responded to every pending', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports, clock } = setUp(put);
     const id = newRequestId();
@@ -674,7 +674,7 @@ describe('a repeated request', () => {
     await ack;
   });
 
-  it('A4 is not reported by a node that stops while a pending that timed out may arrive', async () => {
+  it('A4 sends no terminal status if the node stops while a pending that timed out may arrive', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports } = setUp(put);
     const id = newRequestId();
@@ -688,7 +688,7 @@ describe('a repeated request', () => {
     expect(statuses()).toEqual(['pending']);
   });
 
-  it('A4 says how long a pending that timed out may arrive to the next owner', async () => {
+  it('A4 reports to the next owner how long a pending that timed out may still arrive', async () => {
     const { put, sent } = heldCalls();
     const { reports, clock } = setUp(put, { otherNodes: OTHER_NODES });
     publish(reports, newRequestId());

@@ -25,7 +25,7 @@ export class StatusDelivery {
   readonly key: string;
   readonly #deps: StatusDeliveryDeps;
   readonly #lease: LeaseFence | undefined;
-  /** Cancelled when it is not to be retried any more. */
+  /** Cancelled when the delivery must no longer be retried. */
   readonly superseded = new Cancellation();
   readonly #withdrawn = new Cancellation();
   readonly #check: (() => Promise<boolean>) | undefined;
@@ -54,7 +54,7 @@ export class StatusDelivery {
     return this.#wasSent;
   }
 
-  /** The monotonic time at which the last request without a response was given up. */
+  /** The monotonic time of the last request timeout. Undefined if no request timed out. */
   get timedOutAt(): number | undefined {
     return this.#timedOutAt;
   }

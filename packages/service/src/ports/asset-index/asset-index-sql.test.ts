@@ -25,7 +25,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     engine({ engine: 'postgres', url: await server.createDatabase() }, clock),
   );
 
-  it('I8 counts files again that a node of an earlier version added and removed', async () => {
+  it('I8 recounts the files after a node of an earlier version added and removed some', async () => {
     const database = await openDatabase({ engine: 'postgres', url: await server.createDatabase() }, () => {});
     const index = createSqlAssetIndex({ db: database.db, clock: { now: () => 1000 }, hashes: () => [] });
     const record = (id: string, locationId: string) => ({
@@ -49,7 +49,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     await recountTotals(database.db);
     expect(await index.totals('loc1')).toEqual({ count: 2, bytes: 20 });
     expect(await index.totals('loc2')).toEqual({ count: 0, bytes: 0 });
-    // A file that was not counted when it was added leaves no negative total behind.
+    // Removing a file that was not counted when it was added does not leave a negative total.
     for (const id of ['a', 'c']) await index.remove(id);
     expect(await index.totals()).toEqual({ count: 0, bytes: 0 });
     await database.close();

@@ -40,8 +40,8 @@ export interface Guids {
   claim(key: GuidKey, epoch: number): Promise<GuidClaim>;
   takeOver(key: GuidKey, epoch: number, owner: string): Promise<boolean>;
   /**
-   * Must resolve before the Mac is told that the message was delivered: then the Mac forgets it, and after a crash without this mark a
-   * lost message of another chat with the same text would take the CRM's message for its own (I9).
+   * Must resolve before the message is acknowledged to the Mac, which then forgets it. Without this mark, a lost message with the same
+   * text in another chat would be matched to this message of the CRM after a crash (I9).
    */
   sent(key: GuidKey, crmMessageId: string): Promise<void>;
   /** The Mac keeps the message until it is told to send it again. `uncertain`: an attempt may have reached the CRM. */

@@ -12,7 +12,7 @@ export interface KeyedHash {
 }
 
 const KEY_ID_LENGTH = 12;
-/** Most messages belong to a conversation, so their hashes were needed a moment ago. */
+/** Most messages belong to an ongoing conversation, so their hashes were computed recently. */
 const CACHED_PER_GENERATION = 5000;
 
 /** Without the key a hash cannot be reversed by trying all phone numbers. */

@@ -20,7 +20,7 @@ import type { DisconnectReason, Lease, MacConnection, Switchboard } from './swit
 import { createRedisSwitchboard } from './switchboard-redis.ts';
 
 const SECRET = 'a secret that all nodes share';
-/** The keys of a renewal of one lease. */
+/** The number of keys of the script that renews one lease. */
 const RENEWED_KEYS = 2;
 
 describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () => {
@@ -482,7 +482,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     expect(asked).toEqual([location]);
   });
 
-  it('A4 tells the next owner how long a call of the former one may still arrive at the CRM', async () => {
+  it('A4 reports to the next owner how long a call of the former owner may still arrive at the CRM', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
     a.board.keepStatuses({ statusOf: async () => undefined, settle: async () => 7000 });
@@ -593,7 +593,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     };
     await bound(a.board, location, mac);
     const outcome = sender.board.send(location, sendFrame());
-    // Handled after the request.
+    // The response to this call shows that the request was handled.
     await sender.board.boundMacs();
     mac.ready = undefined;
     unready.resolve();

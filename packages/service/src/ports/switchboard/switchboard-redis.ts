@@ -112,7 +112,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   readonly #shards: readonly Set<HeldLease>[] = Array.from({ length: SHARDS }, () => new Set<HeldLease>());
   /** Sessions whose bind is in flight, with the reason of a disconnect that arrived before its response. */
   readonly #binding = new Map<string, DisconnectReason | undefined>();
-  /** The results of write requests by their ids. Two rounds of renewals are longer than any request stays valid. */
+  /** The results of write requests by id. Two rounds of renewals last longer than any request stays valid. */
   #handled = new Map<string, Promise<WriteResult>>();
   #handledBefore = new Map<string, Promise<WriteResult>>();
   readonly #settlement: Settlement;
@@ -316,8 +316,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   /**
-   * A request that arrives twice gets one result: the sender takes the first reply, and `stale` for the second request would make it write
-   * the frame again. A client that can publish to Redis could repeat a sealed request before its deadline.
+   * Returns the same result for a request that arrives twice: the sender uses the first reply, and `stale` for the duplicate would make it
+   * write the frame again. A client that can publish to Redis could replay a sealed request before its deadline.
    */
   onWrite(request: WriteRequest): Promise<WriteResult> {
     const { id } = request;
@@ -549,8 +549,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   /**
-   * Redis has no lease for the location: restores the one of this node. Resolves with false when it has none. Another node may have
-   * restored a newer lease first, so the owner must be read again.
+   * Restores the lease of this node when Redis has none for the location. Resolves with false if this node has no valid lease. Another
+   * node may have restored a newer lease first, so the caller must read the owner again.
    */
   async #restore(locationId: LocationId): Promise<boolean> {
     const held = this.#held.get(locationId);

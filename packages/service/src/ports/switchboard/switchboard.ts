@@ -105,8 +105,8 @@ export async function untilReady(
 export interface StatusKeeper {
   /**
    * Another node owns the location: ends the calls for it and records their results. With a message, another node has accepted a request
-   * for it: ends the reports of rejected requests for the same message. Resolves with the milliseconds for which a call that timed out may
-   * still arrive at the CRM. Never rejects.
+   * for it: ends the reports of rejected requests for the same message. Resolves with the number of milliseconds during which a call
+   * that timed out may still arrive at the CRM. Never rejects.
    */
   settle(locationId: string, messageId?: string): Promise<number>;
   /** Resolves with undefined when this node does not know the message. Never rejects. */
