@@ -11,7 +11,7 @@ export default defineConfig({
     pool: 'forks',
     // Most of the time the tests wait: for sockets, processes and deadlines.
     maxWorkers: 2 * availableParallelism(),
-    // Far beyond what any test takes: only a test that hangs reaches it, also on a busy machine.
+    // Far longer than any test takes, even on a busy machine: only a test that hangs reaches it.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     retry: 0,

@@ -1,4 +1,4 @@
-// What Redis, PostgreSQL and several nodes carry, as docs/scale.md uses it: node scripts/run.mjs bench/scale.ts
+// Measures the capacity of Redis, PostgreSQL and several nodes for docs/scale.md: node scripts/run.mjs bench/scale.ts
 // [--only leases,journal,nodes] [--macs 10000,100000] [--processes 4] [--seconds 12] [--messages 20000] [--nodes 1,2,4,8]
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -25,9 +25,9 @@ const { values } = parseArgs({
 });
 const only = new Set(values.only.split(','));
 const [processes, messages] = [Number(values.processes), Number(values.messages)];
-/** The size that docs/scale.md calculates. */
+/** The size for which docs/scale.md has an estimate. */
 const TARGET = { macs: 100_000, messagesPerSec: 10_000 };
-/** Redis executes commands on one core, and half of it is left for bursts and failovers. */
+/** In percent. Redis executes commands on one core, and half of it is reserved for bursts and failovers. */
 const REDIS_SHARE = 50;
 const print = (name: string, figures: object) => process.stdout.write(`${name} ${rounded(figures)}\n`);
 const rounded = (figures: object) =>
@@ -36,9 +36,7 @@ const rounded = (figures: object) =>
   );
 
 if (!(await hasRedis()) || !(await hasPostgres())) {
-  process.stderr.write(
-    'This program needs Redis and PostgreSQL; CONTRIBUTING.md says where they come from.\n',
-  );
+  process.stderr.write('Redis or PostgreSQL was not found; CONTRIBUTING.md explains how to provide them.\n');
   process.exit(2);
 }
 
@@ -62,7 +60,7 @@ if (only.has('nodes')) {
 }
 process.exit(0);
 
-/** Scales the measured CPU of Redis linearly: renewals with the Macs, messages with their rate. */
+/** Scales the measured CPU time of Redis linearly: renewals with the number of Macs, routing with the message rate. */
 function extrapolate({ macs, redisBytesPerMac, idle, send }: LeaseFigures): object {
   const leases = (idle.redisCpu / macs) * TARGET.macs;
   const routing = (send.redisMicros * TARGET.messagesPerSec) / 1e4;

@@ -38,7 +38,7 @@ export const GROUPS = {
   ],
 } as const;
 
-/** Files that take long for their size. They run first: at the end of a stage, the other workers would wait for them. */
+/** Files that take long for their size. They run first: at the end of a stage, the other workers would be idle until they finish. */
 export const LONG: readonly string[] = [
   'packages/agent/src/ports/messages/macos/accessibility/screen-programs.test.ts',
   'packages/agent/src/ports/messages/schema-changes.test.ts',

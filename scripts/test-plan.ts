@@ -6,7 +6,7 @@ export interface Stage {
   readonly args: readonly string[];
 }
 
-/** Returns the stages in order. A heavy test file uses half a core on average, and whole ones now and then. */
+/** Returns the stages in order. A heavy test file uses half a core on average, and occasionally whole cores. */
 export function planStages({ quick, filters }: TestOptions, cores: number): Stage[] {
   if (filters.length > 0) return [{ name: 'selected', args: filters }];
   if (quick) return [{ name: 'quick', args: ['--project=shared', '--project=measuring'] }];

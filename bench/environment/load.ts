@@ -51,7 +51,7 @@ class Sender {
 
 let requests: Buffer[] = [];
 
-/** Spreads the connections over the addresses. */
+/** Distributes the connections over the URLs. */
 function sendAll(urls: readonly string[], drive: (queue: RequestQueue) => void): Promise<LoadResult> {
   const sentAt = new Float64Array(requests.length);
   const latencyMs = new Float64Array(requests.length);

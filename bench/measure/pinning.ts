@@ -25,7 +25,7 @@ export function findPinning(): Pinning {
   };
 }
 
-/** The system spreads the processes over its cores. */
+/** Leaves the choice of cores to the operating system. */
 export const UNPINNED: Pinning = {
   note: undefined,
   command: (_role, command, args) => [command, [...args]],

@@ -14,7 +14,7 @@ import { postgresFigures, redisFigures, since } from './server-figures.ts';
 export interface ClusterFigures {
   readonly nodes: number;
   readonly messages: number;
-  /** Webhooks until the CRM has `delivered` for the last one, on this machine with everything else on it. */
+  /** Webhooks per second until the CRM has `delivered` for the last one. All processes share this machine. */
   readonly perSec: number;
   /** Microseconds of CPU per message. */
   readonly nodesMicros: number;
@@ -26,7 +26,7 @@ export interface ClusterFigures {
 
 const SETTLE_MS = 500;
 
-/** Sends webhooks to all nodes at once. The Macs are spread over the nodes, so most messages cross Redis. */
+/** Sends webhooks to all nodes at once. The Macs are distributed over the nodes, so most messages go through Redis. */
 export async function measureCluster(
   harness: Harness,
   { nodes: count, macs, messages }: { nodes: number; macs: number; messages: number },
@@ -45,7 +45,7 @@ export async function measureCluster(
     for (let index = 0; index < count; index++)
       nodes.push(await harness.start(footbridge({ name: `node ${index} of ${count}`, env }), 0));
     const [first] = nodes;
-    if (first === undefined) throw new Error('a cluster needs a node');
+    if (first === undefined) throw new Error('a cluster needs at least one node');
     const locations = locationNames(macs);
     const credentials = await first.enrol(locations);
     const fleet = { ...first, name: `Macs of ${count} nodes` };
@@ -79,7 +79,7 @@ export async function measureCluster(
         postgres: since(before.postgres, after.postgres),
       };
     };
-    // Reads every location's token, and compiles the code.
+    // Warm-up: reads every location's token and compiles the code.
     await perform(Math.max(macs, messages));
     const used = await perform(messages);
     await environment.macs.call('disconnect', fleet.name);

@@ -32,7 +32,7 @@ const open = (): Node => {
 };
 
 const calls = {
-  /** Opens the database. It stays open, because the CPU time of a closed connection is no longer known. */
+  /** Opens the database. It stays open, because the CPU time of a closed connection can no longer be read. */
   async open(url: string): Promise<void> {
     const database = await openDatabase({ engine: 'postgres', url }, () => {});
     node = {
@@ -74,7 +74,7 @@ const calls = {
     }
   },
 
-  /** Claims and marks inbound messages. */
+  /** Claims inbound messages and marks them as sent. */
   async inbound(count: number): Promise<void> {
     const { guids } = open();
     let next = 0;

@@ -19,7 +19,7 @@ export interface JournalFigures {
 /** As in production: a committed row survives a crash of the machine. */
 const DURABLE = { fsync: 'on', full_page_writes: 'on', shared_buffers: '256MB' };
 
-/** Writes messages with the journal, and claims, of several processes at once. Costs are per message. */
+/** Writes messages and claims from several processes at once. Costs are per message. */
 export async function measureJournal(
   { processes, messages }: { processes: number; messages: number },
   pinning: Pinning,

@@ -1,4 +1,4 @@
-// One node without sockets: the switchboard and the heartbeat wheel of the service, with Macs that only exist in memory.
+// One node without sockets: the switchboard and the heartbeat wheel of the service, with Macs in memory.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -40,7 +40,7 @@ function locationOf(index: number): LocationId {
   return id;
 }
 
-/** As a Mac does: it tries again when Redis is busy, and comes back when its lease was lost. */
+/** Binds a Mac. Like a real Mac, it retries when Redis is busy and reconnects when it loses its lease. */
 async function bind(index: number): Promise<void> {
   try {
     const outcome = await board().bind(locationOf(index), {
@@ -62,7 +62,7 @@ async function bind(index: number): Promise<void> {
   await bind(index);
 }
 
-/** Runs `task` for every index, so many at once. */
+/** Runs `task` for every index, `atOnce` of them at a time. */
 async function all(count: number, atOnce: number, task: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const tasks = Array.from({ length: atOnce }, async () => {
@@ -71,7 +71,7 @@ async function all(count: number, atOnce: number, task: (index: number) => Promi
   await Promise.all(tasks);
 }
 
-/** What this process used and lost while `task` ran; `busy` binds were tried again. */
+/** Resolves with what this process used while `task` ran, and with the number of lost leases and of retried binds (`busy`). */
 async function measured<T extends object>(task: () => Promise<T>) {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
@@ -112,7 +112,7 @@ const calls = {
       return {};
     }),
 
-  /** Only renews leases and sends heartbeats. */
+  /** Renews leases and sends heartbeats, nothing else. */
   idle: (ms: number) =>
     measured(async () => {
       await sleep(ms);

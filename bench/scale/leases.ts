@@ -13,10 +13,10 @@ export interface LeaseOptions {
   readonly messages: number;
 }
 
-/** CPU in percent of one core. */
+/** CPU usage is in percent of one core. */
 export interface LeaseFigures extends LeaseOptions {
   readonly bindsPerSec: number;
-  /** Binds that were tried again because Redis did not respond within a second. */
+  /** Binds that were retried because Redis did not respond within a second. */
   readonly bindsRepeated: number;
   readonly bindRedisMicros: number;
   readonly redisBytesPerMac: number;
@@ -48,7 +48,7 @@ export async function measureLeases(options: LeaseOptions, pinning: Pinning): Pr
   const nodes = Array.from({ length: processes }, () =>
     startWorker<LeaseCalls>(new URL('lease-process.ts', import.meta.url), pinning),
   );
-  /** Runs a call on all nodes at once. Resolves with the results and what Redis did meanwhile. */
+  /** Runs a call on all nodes at once. Resolves with the results and what Redis used in the meantime. */
   async function during<T>(call: (node: (typeof nodes)[number], index: number) => Promise<T>) {
     const [before, startedAt] = [await redisFigures(redis.url), performance.now()];
     const results = await Promise.all(nodes.map(call));
@@ -85,7 +85,7 @@ export async function measureLeases(options: LeaseOptions, pinning: Pinning): Pr
       },
       send: {
         perSec: total / sent.seconds,
-        // Leases are renewed meanwhile, too.
+        // Without the renewals of leases, which continue in the meantime.
         redisMicros: (sent.redis.cpuMicros - (idle.redis.cpuMicros / idle.seconds) * sent.seconds) / total,
         redisCommands: (sent.redis.commands - (idle.redis.commands / idle.seconds) * sent.seconds) / total,
         nodeMicros: sum(sent.results, ({ cpuMicros }) => cpuMicros) / total,

@@ -10,7 +10,7 @@ export interface RedisFigures {
   readonly cpuMicros: number;
   /** Commands from clients and from scripts. */
   readonly commands: number;
-  /** Commands from clients: what crosses the network. */
+  /** Commands from clients, which cross the network. */
   readonly requests: number;
   readonly memoryBytes: number;
 }
@@ -59,7 +59,7 @@ export async function postgresFigures(server: Postgres, database: string): Promi
   };
 }
 
-/** Returns the differences of all figures. */
+/** Returns the difference of each figure. */
 export function since<Figures extends object>(before: Figures, after: Figures): Figures {
   const entries = Object.entries(after).map(([name, value]) => [
     name,
