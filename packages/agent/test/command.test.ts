@@ -125,7 +125,7 @@ describe('footbridge-agent', () => {
     expect(await command('--version')).toMatchObject({ code: 0, out: '0.1.0\n' });
   });
 
-  it('run stops in order after a signal that arrives while it starts', async () => {
+  it('run shuts down gracefully after a signal that arrives while it starts', async () => {
     const scripted = await service();
     const agent = new Agent({ url: scripted.url, license: 'KEY-1', location: 'location1' });
     cleanup.add(() => agent.stop());

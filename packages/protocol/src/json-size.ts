@@ -1,4 +1,4 @@
-/** The maximum number of objects and arrays, of member names, and of commas between members and items in a JSON text. */
+/** The maximum numbers of objects and arrays, of member names, and of commas in a JSON text. */
 export interface JsonLimits {
   readonly brackets: number;
   readonly names: number;

@@ -31,7 +31,7 @@ export function launch(entry, args) {
     process.stderr.write(`${choice.problem}\n`);
     process.exit(3);
   }
-  // Before the start: a signal during it would end this process and leave the program running.
+  // Installed before the program starts: a signal during the start would end this process and leave the program running.
   // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.
   process.on('SIGINT', () => {
     if (!process.stdin.isTTY) child.kill('SIGINT');

@@ -51,7 +51,7 @@ export function createLog(level: string, options: LogOptions = {}): Log {
       level,
       base: service === undefined ? null : { service },
       timestamp: pino.stdTimeFunctions.isoTime,
-      // Not pino's own `redact`: it parses every path for every line, which costs four times as much as the rest of the line.
+      // Not pino's `redact`, which evaluates every path for every line and costs four times as much as the rest of the line.
       formatters: { level: (label) => ({ level: label }), log: (fields) => hideFields(fields) },
       serializers: { err: describeError },
     },
@@ -59,7 +59,7 @@ export function createLog(level: string, options: LogOptions = {}): Log {
   );
 }
 
-/** Replaces values that must not be logged, also one level below. `describeError` selects what is shown of an error. */
+/** Replaces values that must not be logged, at the top level and one level below. `describeError` selects the fields of an error. */
 function hideFields(fields: object, isNested = false): Record<string, unknown> {
   const shown: Record<string, unknown> = { ...fields };
   for (const name in shown) {

@@ -30,7 +30,7 @@ export function siteAddress(source: string, address: string): string {
 
 const pageAt = (target: string) => PAGES.find(({ source }) => source === target);
 
-/** Returns the path in the repository that a link of a page leads to. */
+/** Returns the path in the repository that a link points to. */
 const targetOf = (source: string, address: string): string =>
   posix.join(posix.dirname(source), address.split('#', 1)[0] ?? '');
 

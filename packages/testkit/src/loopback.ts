@@ -3,12 +3,12 @@ import type { Server as NetServer } from 'node:net';
 
 /**
  * The kernel assigns ports from the ephemeral range to connections and to other servers. A port below that range is still free
- * when a server listens on it again. Browsers and fetch refuse 10080.
+ * when its server restarts. Browsers and fetch block port 10080.
  */
 export const CHOSEN_PORTS = { from: 10_100, below: 32_768 };
 const MAX_ATTEMPTS = 50;
 
-/** Resolves to the port once the server listens. Without a port it selects a free one. Rejects if the port is in use. */
+/** Resolves with the port once the server listens. Selects a free port if none is given. Rejects if the given port is in use. */
 export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): Promise<number> {
   if (port !== 0) return listenOn(server, port, host);
   for (let attempt = 1; ; attempt++) {

@@ -89,7 +89,7 @@ export class Service extends Program {
   }
 }
 
-/** Not port 0: another server could get the port before a restart. */
+/** Not port 0: the kernel could assign the port to another server before a restart. */
 async function portOf(url: string): Promise<string> {
   return url === '' ? String(await freePort()) : new URL(url).port;
 }

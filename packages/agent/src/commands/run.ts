@@ -47,10 +47,10 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   comeBack(config.dataDir);
   const destination = config.logFile === undefined ? {} : { destination: new LogFile(config.logFile) };
   const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true, ...destination });
-  // Before the first log line: from then on a signal stops the agent in order.
+  // Handles signals before the first log line, so that a signal shuts the agent down gracefully from then on.
   const signals = firstSignal();
   let stopTimeout: NodeJS.Timeout | undefined;
-  // A start or a job that hangs must not block the exit. The outcome of a job is determined at the next start.
+  // A start or a job that hangs must not block the exit. The next start determines the outcome of the job.
   const limitStop = () => {
     stopTimeout ??= setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
   };

@@ -14,8 +14,8 @@ import type { Call, Fault, FaultResponse, StatusCall } from './types.ts';
 import type { CrmState } from './state.ts';
 
 /**
- * As long as common gateways. Node accepts one connection per turn of the event loop: on a busy machine new connections wait for many
- * seconds, and requests that the client has given up by then are carried out nevertheless.
+ * The keep-alive timeout of common gateways. Node accepts one connection per turn of the event loop: on a busy machine, new connections
+ * wait for many seconds, and requests that the client has abandoned by then are still executed.
  */
 const KEEP_ALIVE_MS = 75_000;
 

@@ -38,7 +38,7 @@ export function hasPostgres(): Promise<boolean> {
   return available(POSTGRES);
 }
 
-/** `settings` are parameters of the server, for example `{ fsync: 'on' }`. */
+/** `settings` are server parameters, for example `{ fsync: 'on' }`. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Postgres> {
   return startFrom(await findOnce(POSTGRES), settings);
 }
@@ -72,8 +72,8 @@ async function startIn(
 ): Promise<Postgres> {
   const port = await freePort();
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const launched = () => launch(bin, ['-D', data, '-p', String(port)], settings, account);
-  let server = await launched();
+  const launchServer = () => launch(bin, ['-D', data, '-p', String(port)], settings, account);
+  let server = await launchServer();
   return {
     url: url('postgres'),
     async createDatabase() {
@@ -88,7 +88,7 @@ async function startIn(
     },
     async restart() {
       await server.end('SIGINT');
-      server = await launched();
+      server = await launchServer();
     },
     async kill() {
       await server.end('SIGKILL');
@@ -136,8 +136,8 @@ async function makeTemplate(bin: string): Promise<string> {
 
 async function launch(
   bin: string,
-  place: readonly string[],
-  changed: Readonly<Record<string, string>>,
+  baseArgs: readonly string[],
+  overrides: Readonly<Record<string, string>>,
   account: Account,
 ): Promise<Child> {
   // fsync only protects against a crash of the machine, which no test simulates.
@@ -148,11 +148,11 @@ async function launch(
     shared_buffers: '64MB',
     fsync: 'off',
     full_page_writes: 'off',
-    ...changed,
+    ...overrides,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const attempt = async () => {
-    const server = start(account, join(bin, 'postgres'), [...place, ...args]);
+    const server = start(account, join(bin, 'postgres'), [...baseArgs, ...args]);
     try {
       await server.line(
         (line) => line.includes('ready to accept connections') || undefined,

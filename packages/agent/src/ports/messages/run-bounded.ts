@@ -26,7 +26,7 @@ export function runMuted<T>(decode: () => T): T | undefined {
  */
 export function runBounded<T>(decode: () => T): T | undefined {
   for (let limitMs = FIRST_ATTEMPT_MS; limitMs < MAX_ATTEMPT_MS; limitMs *= 2) {
-    // Of this thread: garbage collection and other threads of the process are not the work of the decoder.
+    // Counts this thread only: garbage collection and other threads of the process do not work for the decoder.
     const before = process.threadCpuUsage();
     const attempt = runOnce(decode, limitMs);
     if (attempt !== 'timeout') return attempt.result;
