@@ -71,7 +71,7 @@ interface Reply {
 const HEADER = 'X-CRM-Signature';
 const RETRY_MS = 150;
 const MAX_ATTEMPTS = 4;
-/** Every 200 calls, however slow they are: a burst reaches it also on a busy machine. */
+/** Counts calls, not calls per second, so that a burst reaches the limit even on a busy machine. */
 const LIMIT = { calls: 200, forMs: 2000 };
 const EMOJI = /[\u{10000}-\u{10FFFF}]/gu;
 const KNOWN = new Set(['type', 'contactId', 'locationId', 'message', 'attachments', 'altId', 'direction']);

@@ -46,7 +46,7 @@ async function authorise({ crm, url }: TestBridge, scopes: readonly string[]): P
   expect((await fetch(`${url}/oauth/callback/crm?code=${code}`)).status).toBe(200);
 }
 
-// The pauses between two attempts take most of the time of each test.
+// Each test spends most of its time in the pauses between attempts.
 describe.concurrent('without a fault', () => {
   it('I9 the CRM gets no calls other than the contact search and the messages', async (test) => {
     const { crm, mac } = await start(test);

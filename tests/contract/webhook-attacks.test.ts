@@ -93,8 +93,8 @@ describe('deep nesting', () => {
     expect((await bridge.post(withRaw('unknown', named(10_000)))).status).toBe(200);
   });
 
-  it('W14 an array of 140,000 items is malformed, and one of 130,000 is ignored', async () => {
-    const items = (many: number) => JSON.stringify(Array.from({ length: many }, () => 'a'));
+  it('W14 rejects an array of 140,000 items as malformed, and ignores one of 130,000', async () => {
+    const items = (count: number) => JSON.stringify(Array.from({ length: count }, () => 'a'));
     const { status, text: page } = await bridge.post(withRaw('unknown', items(140_000)));
     expect([status, page.includes('<html')]).toEqual([400, true]);
     expect((await bridge.post(withRaw('unknown', items(130_000)))).status).toBe(200);

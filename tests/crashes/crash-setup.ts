@@ -33,7 +33,7 @@ export async function startWithService(
   const { crm, env } = await openCrm(cleanup, settings);
   const service = new Service({ env, readyWithin: 60_000 });
   cleanup.add(() => service.stop());
-  // A failpoint of the tokens would end the authorisation.
+  // A failpoint of the tokens would abort the authorisation, so it is set after it.
   const isLater = failpoints.startsWith('oauth.');
   await service.start(isLater ? {} : { FAILPOINTS: failpoints });
   await authorise(crm, service.url);

@@ -9,7 +9,7 @@ const POINTS = ['afterClaim', 'beforePost', 'afterCrmAccept', 'afterMark', 'befo
 const PAUSE_MS = 15_000;
 const WITHOUT_READS = ['conversations/message.write', 'contacts.readonly', 'contacts.write'];
 
-/** The context, not an import: tests that run at the same time would take each other's cleanup. */
+/** Uses the context of the test: the imported `onTestFinished` mixes up the cleanup of concurrent tests. */
 function cleared({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());

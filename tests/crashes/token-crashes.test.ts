@@ -8,7 +8,7 @@ import type { CrashSetup } from './crash-setup.ts';
 
 const POINTS = ['afterToken', 'beforeCommit'] as const;
 
-/** The context, not an import: tests that run at the same time would take each other's cleanup. */
+/** Uses the context of the test: the imported `onTestFinished` mixes up the cleanup of concurrent tests. */
 function cleared({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());

@@ -184,7 +184,7 @@ describe('a Mac, from nothing to ready and back', () => {
       code: 2,
       err: expect.stringContaining('--group needs at least two'),
     });
-    // How slow the machine is now: idle, the program takes half a second to start.
+    // Shows how slow the machine is: on an idle one, the program starts in half a second.
     const startMs = performance.now() - started;
     const starts = await macos.messages.appStarts();
     const group = `${OWNER},owner@example.com`;

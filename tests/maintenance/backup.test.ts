@@ -150,7 +150,7 @@ describe.skipIf(!hasServer)('between engines', () => {
     expect(await dump(from.database)).toEqual(before);
   });
 
-  it('reports why a restore failed, also when the connection to PostgreSQL was lost meanwhile', async () => {
+  it('reports why a restore failed, even if the connection to PostgreSQL was lost as well', async () => {
     const stored = await ENGINES['PostgreSQL']?.();
     if (stored?.database.engine !== 'postgres') throw new Error('PostgreSQL is needed');
     const { env, database } = stored;

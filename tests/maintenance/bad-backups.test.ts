@@ -201,7 +201,7 @@ describe('footbridge restore', () => {
   });
 
   it.each(['restore.afterRows', 'restore.beforeReplace'])(
-    'killed at %s changes nothing, and works when it is run again',
+    'killed at %s changes nothing, and succeeds when it is run again',
     async (failpoint) => {
       const dataDir = join(await tempDir(cleanup), 'data');
       cpSync(env.DATA_DIR, dataDir, { recursive: true });

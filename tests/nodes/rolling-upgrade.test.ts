@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('a rolling upgrade from the last release', () => {
   const migrations = () =>
     cluster.postgres.execute(cluster.database, 'select name from kysely_migration order by name');
 
-  it('I6 under load both ways loses nothing, doubles nothing, keeps the order and answers only 200, 404 and 503', async () => {
+  it('I6 under load in both directions loses and duplicates nothing, keeps the order and returns only 200, 404 and 503', async () => {
     const before = await migrations();
     let mixed: unknown[] = [];
     const report = await upgradeUnderLoad(cluster, {
@@ -35,7 +35,7 @@ describe.skipIf(!canRun)('a rolling upgrade from the last release', () => {
         mixed = await migrations();
       },
     });
-    // The new node changes the tables under the old one.
+    // The new node changes the tables while the old one runs.
     expect(mixed.length).toBeGreaterThan(before.length);
     expect(report).toMatchObject({
       violations: FLAWLESS,

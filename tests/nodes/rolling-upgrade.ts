@@ -1,4 +1,4 @@
-// Replaces nodes of the last release by nodes of this checkout, one after another, under load:
+// Replaces nodes of the last release with nodes of this checkout, one after another, under load:
 // node scripts/run.mjs tests/nodes/rolling-upgrade.ts [--rate 200] [--inbound 50] [--nodes 3] [--macs 20] [--seconds 10] [--seed 1]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -32,13 +32,13 @@ export interface UpgradeReport extends TrafficScore {
   /** How long the load lasted. */
   readonly seconds: number;
   readonly exitCodes: readonly (number | null)[];
-  /** Messages that a Mac received before an older one: the older one was answered before the newer one was sent. */
+  /** Messages that a Mac received after a newer one, although their webhook was answered before the newer one was sent. */
   readonly overtaken: readonly string[];
-  /** Responses 200 of nodes of the last release after the first node of this version was ready. */
+  /** 200 responses from nodes of the last release after the first node of this version was ready. */
   readonly takenByOldNodes: number;
 }
 
-/** What a node responds during an upgrade. */
+/** The statuses that a node may return during an upgrade. */
 const EXPECTED = new Set(['200', '404', '503']);
 
 const CHECK_MS = 100;
@@ -59,7 +59,7 @@ export async function startLastRelease(cleanup: Cleanup, nodes: number): Promise
   });
 }
 
-/** The upgrade that docs/operate.md describes, under a steady load both ways. */
+/** Performs the upgrade that docs/operate.md describes, under a steady load in both directions. */
 export async function upgradeUnderLoad(
   cluster: Cluster,
   { pace, macs: count, seed, calmMs, whileMixed = async () => {} }: UpgradeOptions,
@@ -105,8 +105,8 @@ export async function upgradeUnderLoad(
 }
 
 /**
- * Asks the nodes for their readiness, as a load balancer does. A node closes idle connections and its listener only after
- * DRAIN_GRACE_SEC, when no request is sent to it any more.
+ * Polls the readiness of the nodes, as a load balancer does. A node closes idle connections and its listener only after
+ * DRAIN_GRACE_SEC, when it no longer receives requests.
  */
 function readyNodes({ nodes }: Cluster, signal: AbortSignal): () => readonly number[] {
   const ready = nodes.map(() => true);
@@ -131,7 +131,7 @@ async function upgrade({ service }: Node): Promise<number | null> {
   return code;
 }
 
-/** Messages whose webhooks were under way at the same time have no order. */
+/** Returns the messages that a newer one overtook. Messages whose webhooks were in flight at the same time have no order. */
 export function findOvertaken(
   sent: readonly Sent[],
   macs: readonly Pick<ReconnectingMac, 'heard'>[],
@@ -174,7 +174,7 @@ if (import.meta.main) {
   });
   if (!(await hasRedis()) || !(await hasPostgres())) {
     process.stderr.write(
-      'This program needs Redis and PostgreSQL; CONTRIBUTING.md says where they come from.\n',
+      'Redis or PostgreSQL was not found; CONTRIBUTING.md explains how to provide them.\n',
     );
     process.exit(2);
   }

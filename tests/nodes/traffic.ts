@@ -10,7 +10,7 @@ import type { Sent } from './send-until-taken.ts';
 import { ReconnectingMac } from './reconnecting-mac.ts';
 
 export interface TrafficOptions {
-  /** Each way: so many as fast as the faults allow, or a steady rate for as long as they last. */
+  /** In each direction: a number, sent as fast as the faults allow, or a steady rate for as long as the faults last. */
   readonly messages: number | Pace;
   readonly seed: number;
   /** With scripted Macs. */
@@ -98,7 +98,7 @@ export async function traffic(
     return others.find((other) => freeMac(other) !== undefined) ?? others[0] ?? 0;
   };
 
-  /** How many messages the CRM knows as delivered. */
+  /** Returns how many messages were reported to the CRM as delivered. */
   const deliveries = () => {
     for (const { status } of crm.statuses.slice(read)) if (status === 'delivered') delivered++;
     read = crm.statuses.length;
@@ -111,10 +111,10 @@ export async function traffic(
     typeof messages === 'number'
       ? isOver() || index < (messages * (over + 1)) / trouble.steps
       : index < ((performance.now() - begunAt) / 1000) * messages[way];
-  /** The CRM waits when it misses the deliveries of a second: a machine that cannot keep up with a steady rate gets less. */
+  /** The CRM pauses when deliveries are a second behind, so that a machine that cannot keep up gets a lower rate. */
   const isBehind = () =>
     typeof messages !== 'number' && !isOver() && sent.length - deliveries() >= messages.outbound;
-  /** A steady rate needs no pause: what a stall of this process delayed is sent at once. */
+  /** A steady rate needs no pause: messages that a stall of this process delayed are sent at once. */
   const pause = () => (typeof messages === 'number' ? sleep(PAUSE_MS) : undefined);
 
   /** A location whose messages are held up does not stop the others. */

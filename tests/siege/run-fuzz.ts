@@ -18,7 +18,7 @@ export interface FuzzReport {
   /** Status → number of responses. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly serverErrors: number;
-  /** The errors that a service logged before it exited; empty if it is still running. */
+  /** The errors that the service logged before it exited. Empty if it is still running. */
   readonly exited: readonly LogLine[];
   /** Excludes the interval of the timer that measures it. */
   readonly eventLoopLagP99Ms: number;
@@ -80,7 +80,7 @@ export async function fuzz(
   try {
     await Promise.all(Array.from({ length: CONNECTIONS }, work));
   } catch (error) {
-    // A call to a service that exits fails before its exit is known.
+    // When the service exits, calls fail before its exit is noticed.
     await Promise.race([service.exited, sleep(EXIT_KNOWN_WITHIN_MS)]);
     if (service.isRunning) throw error;
   }
