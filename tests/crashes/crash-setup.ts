@@ -2,7 +2,9 @@ import { startCrm } from '@footbridge/testkit/crm';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Crm, CrmSettings } from '@footbridge/testkit/crm';
 import { Service } from '@footbridge/testkit/service';
+import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
+import type { TestContext } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import { ReconnectingMac } from './reconnecting-mac.ts';
@@ -119,4 +121,11 @@ export function writeMessages(mac: ReconnectingMac, chats: number, perChat: numb
       });
     }
   return written;
+}
+
+/** Uses the context of the test: the imported `onTestFinished` mixes up the cleanup of concurrent tests. */
+export function cleanupOf({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
+  const cleanup = createCleanup();
+  onTestFinished(() => cleanup.run());
+  return cleanup;
 }

@@ -1,27 +1,18 @@
-import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
-import type { TestContext } from 'vitest';
 
-import { authorise, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
+import { authorise, cleanupOf, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
 
 const POINTS = ['afterClaim', 'beforePost', 'afterCrmAccept', 'afterMark', 'beforeAck'] as const;
 const PAUSE_MS = 15_000;
 const WITHOUT_READS = ['conversations/message.write', 'contacts.readonly', 'contacts.write'];
-
-/** Uses the context of the test: the imported `onTestFinished` mixes up the cleanup of concurrent tests. */
-function cleared({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
-  const cleanup = createCleanup();
-  onTestFinished(() => cleanup.run());
-  return cleanup;
-}
 
 describe('kill -9', () => {
   it.for(POINTS)(
     'I9 at inbound.%s leaves all twenty messages in the CRM once and in order',
     { timeout: 300_000 },
     async (point, test) => {
-      const setup = await startWithService(cleared(test), {}, `inbound.${point}:kill`);
+      const setup = await startWithService(cleanupOf(test), {}, `inbound.${point}:kill`);
       const { service, mac, doubled, byChat } = setup;
       const written = writeMessages(mac, 4, 5);
       await service.exited;
@@ -34,7 +25,7 @@ describe('kill -9', () => {
   );
 
   it('I9 at inbound.afterCrmAccept with a CRM that cannot be read causes at most one duplicate per crash, and flags it', async (test) => {
-    const setup = await startWithService(cleared(test), {}, 'inbound.afterCrmAccept:kill');
+    const setup = await startWithService(cleanupOf(test), {}, 'inbound.afterCrmAccept:kill');
     const { service, mac, doubled, byChat, crm, operator } = setup;
     await authorise(crm, service.url, WITHOUT_READS);
     const written = writeMessages(mac, 1, 5);
@@ -52,7 +43,7 @@ describe('kill -9', () => {
 
   it('I9 with INBOUND_ON_UNCERTAIN=park parks the uncertain message for the operator', async (test) => {
     const { service, mac, doubled, crm, operator } = await startWithService(
-      cleared(test),
+      cleanupOf(test),
       {},
       'inbound.afterCrmAccept:kill',
     );
@@ -74,7 +65,7 @@ describe.concurrent('a pause of fifteen seconds', () => {
     'I6 at inbound.%s while the Mac reconnects neither loses nor duplicates a message, and keeps their order',
     { timeout: 300_000 },
     async (point, test) => {
-      const setup = await startInProcess(cleared(test), `inbound.${point}:pause:${PAUSE_MS}`);
+      const setup = await startInProcess(cleanupOf(test), `inbound.${point}:pause:${PAUSE_MS}`);
       const { mac, doubled, byChat } = setup;
       const written = writeMessages(mac, 3, 1);
       await new Promise((resolve) => setTimeout(resolve, 5000));
@@ -89,7 +80,7 @@ describe.concurrent('a pause of fifteen seconds', () => {
 
 describe('a process that is suspended for fifteen seconds', () => {
   it('I9 neither loses nor duplicates a message', async (test) => {
-    const { mac, doubled, byChat, service, crm } = await startWithService(cleared(test), {}, '');
+    const { mac, doubled, byChat, service, crm } = await startWithService(cleanupOf(test), {}, '');
     await until(() => mac.isConnected, { within: 60_000 });
     crm.injectFault({ match: 'inbound', how: { delayMs: 100 }, times: 6 });
     const written = writeMessages(mac, 3, 3);

@@ -1,19 +1,17 @@
-import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
-import type { TestContext } from 'vitest';
 
-import { authorise, LOCATION, startWithService, startInProcess, writeMessages } from './crash-setup.ts';
+import {
+  authorise,
+  cleanupOf,
+  LOCATION,
+  startWithService,
+  startInProcess,
+  writeMessages,
+} from './crash-setup.ts';
 import type { CrashSetup } from './crash-setup.ts';
 
 const POINTS = ['afterToken', 'beforeCommit'] as const;
-
-/** Uses the context of the test: the imported `onTestFinished` mixes up the cleanup of concurrent tests. */
-function cleared({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
-  const cleanup = createCleanup();
-  onTestFinished(() => cleanup.run());
-  return cleanup;
-}
 
 async function stateOfGrant({ operator }: CrashSetup): Promise<string | undefined> {
   const { grants } = (await operator('/operator/grants')) as { grants?: { state: string }[] };
@@ -25,7 +23,7 @@ describe('a kill between receiving and storing new tokens', () => {
     'O7 at oauth.%s loses no message, is shown to the operator, and is repaired by a new authorisation',
     { timeout: 300_000 },
     async (point, test) => {
-      const setup = await startWithService(cleared(test), {}, `oauth.${point}:kill`);
+      const setup = await startWithService(cleanupOf(test), {}, `oauth.${point}:kill`);
       const { service, mac, crm, doubled, byChat } = setup;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);
@@ -47,7 +45,7 @@ describe.concurrent('a pause of fifteen seconds between receiving and storing ne
     'O7 at oauth.%s makes all callers wait for one refresh, and no call uses a token that is not stored',
     { timeout: 300_000 },
     async (point, test) => {
-      const setup = await startInProcess(cleared(test), `oauth.${point}:pause:15000`);
+      const setup = await startInProcess(cleanupOf(test), `oauth.${point}:pause:15000`);
       const { mac, crm, doubled, byChat } = setup;
       await until(() => mac.isConnected, { within: 60_000 });
       crm.expireTokens(LOCATION);

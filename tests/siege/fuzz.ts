@@ -20,4 +20,4 @@ const report = await fuzz(cleanup, {
 });
 await cleanup.run();
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-process.exitCode = report.serverErrors === 0 && report.exited.length === 0 ? 0 : 1;
+process.exitCode = report.serverErrors === 0 && report.isRunning ? 0 : 1;

@@ -18,8 +18,10 @@ export interface FuzzReport {
   /** Status → number of responses. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly serverErrors: number;
-  /** The errors that the service logged before it exited. Empty if it is still running. */
-  readonly exited: readonly LogLine[];
+  /** Whether the service has not exited. */
+  readonly isRunning: boolean;
+  /** The errors that the service logged. */
+  readonly errors: readonly LogLine[];
   /** Excludes the interval of the timer that measures it. */
   readonly eventLoopLagP99Ms: number;
   readonly memoryMiB: number;
@@ -93,7 +95,8 @@ export async function fuzz(
       (sum, [status, count]) => sum + (status >= '500' ? count : 0),
       0,
     ),
-    exited: service.isRunning ? [] : [...service.logs.filter(isError), { msg: 'exited' }],
+    isRunning: service.isRunning,
+    errors: service.logs.filter(isError),
     eventLoopLagP99Ms: 1000 * (await metric('nodejs_eventloop_lag_p99_seconds')) - EVENT_LOOP_SAMPLE_MS,
     memoryMiB: (await metric('process_resident_memory_bytes')) / MIB,
     loadAverage: loadavg()[2] ?? 0,

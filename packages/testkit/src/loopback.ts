@@ -15,10 +15,13 @@ export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): P
     try {
       return await listenOn(server, randomPort(), host);
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS) throw error;
+      if (attempt === MAX_ATTEMPTS || !isInUse(error)) throw error;
     }
   }
 }
+
+const isInUse = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 
 function randomPort(): number {
   const { from, below } = CHOSEN_PORTS;

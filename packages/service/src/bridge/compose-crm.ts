@@ -199,10 +199,14 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   });
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
-    async settle(locationId, messageId) {
-      const lateMs = await statuses.settle(locationId, messageId);
+    async settle(locationId) {
+      const lateMs = await statuses.settle(locationId);
       await journal.flush();
       return lateMs;
+    },
+    async settleRejections(locationId, messageId) {
+      await statuses.settleRejections(locationId, messageId);
+      await journal.flush();
     },
   });
   life.add('statuses', async () => {

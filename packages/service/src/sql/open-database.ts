@@ -11,11 +11,14 @@ import { openSqlite, sqliteDialect } from './sqlite-dialect.ts';
 
 export type Database = Kysely<Schema>;
 
-export interface OpenDatabase {
+export interface Queries {
   readonly db: Database;
-  readonly engine: 'sqlite' | 'postgres';
   /** Executes the queries in order, in one transaction. Resolves with their results once it is committed. */
   readonly commit: (queries: readonly CompiledQuery[]) => Promise<QueryResult<unknown>[]>;
+}
+
+export interface OpenDatabase extends Queries {
+  readonly engine: 'sqlite' | 'postgres';
   /** A cheap query for health checks. Rejects with EngineError when the engine does not respond within a second. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -58,7 +61,7 @@ export async function openDatabase(
   };
 }
 
-function openFile(file: string, onError: OnDatabaseError): Pick<OpenDatabase, 'db' | 'commit'> {
+function openFile(file: string, onError: OnDatabaseError): Queries {
   try {
     if (file !== ':memory:') makePrivate(file);
     const dialect = sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error));
@@ -78,11 +81,7 @@ const SLOW_QUERY = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
 /** The error message of `pg` after `query_timeout`. */
 const TIMED_OUT = 'Query read timeout';
 
-async function openServer(
-  url: string,
-  onError: OnDatabaseError,
-  queryTimeoutMs: number,
-): Promise<Pick<OpenDatabase, 'db' | 'commit'>> {
+async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs: number): Promise<Queries> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,

@@ -61,8 +61,8 @@ export class DeliveryQueue {
   /** Waits until the late request can no longer arrive. Resolves with false if the delivery is superseded first. */
   async #waitForLate({ until }: LateRequest, delivery: StatusDelivery): Promise<boolean> {
     const { clock } = this.#deps;
-    await clock.sleep(until - clock.monotonic(), delivery.superseded.signal);
-    return !delivery.superseded.isCancelled;
+    await clock.sleep(until - clock.monotonic(), delivery.superseded);
+    return !delivery.superseded.aborted;
   }
 
   #noteLate({ key, update: { locationId } }: StatusDelivery, timedOutAt: number): void {

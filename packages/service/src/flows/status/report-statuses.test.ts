@@ -390,8 +390,8 @@ describe('the CRM receives', () => {
       reports.rejected({ ...rejection, requestId: newRequestId() });
       await clock.advance(0);
       let isSettled = false;
-      const settling = reports.settle(LOCATION, 'm1').then(() => (isSettled = true));
-      await reports.settle(LOCATION, 'another message');
+      const settling = reports.settleRejections(LOCATION, 'm1').then(() => (isSettled = true));
+      await reports.settleRejections(LOCATION, 'another message');
       expect(isSettled).toBe(false);
       sent[0]?.answer(HTTP);
       await settling;

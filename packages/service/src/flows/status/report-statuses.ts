@@ -181,10 +181,12 @@ class QueuedReports implements StatusReports {
     void delivered.finally(cancel);
   }
 
-  async settle(locationId: string, messageId?: string): Promise<number> {
-    if (messageId === undefined) return this.#queue.settle(locationId);
-    await this.#queue.withdrawRejections(messageKey(locationId, messageId));
-    return 0;
+  settle(locationId: string): Promise<number> {
+    return this.#queue.settle(locationId);
+  }
+
+  settleRejections(locationId: string, messageId: string): Promise<void> {
+    return this.#queue.withdrawRejections(messageKey(locationId, messageId));
   }
 
   async statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {

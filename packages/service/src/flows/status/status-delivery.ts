@@ -25,8 +25,7 @@ export class StatusDelivery {
   readonly key: string;
   readonly #deps: StatusDeliveryDeps;
   readonly #lease: LeaseFence | undefined;
-  /** Cancelled when the delivery must no longer be retried. */
-  readonly superseded = new Cancellation();
+  readonly #superseded = new Cancellation();
   readonly #withdrawn = new Cancellation();
   readonly #check: (() => Promise<boolean>) | undefined;
   #wasSent = false;
@@ -54,6 +53,11 @@ export class StatusDelivery {
     return this.#wasSent;
   }
 
+  /** Aborted when the delivery must no longer be retried. */
+  get superseded(): AbortSignal {
+    return this.#superseded.signal;
+  }
+
   /** The monotonic time of the last request timeout. Undefined if no request timed out. */
   get timedOutAt(): number | undefined {
     return this.#timedOutAt;
@@ -61,7 +65,7 @@ export class StatusDelivery {
 
   /** Stops retrying. A first attempt is still made (A2), and one in flight is completed. */
   supersede(): void {
-    this.superseded.cancel();
+    this.#superseded.cancel();
   }
 
   /** Sends nothing any more, not even a first attempt. */
@@ -78,7 +82,7 @@ export class StatusDelivery {
   /** Resolves with the last attempt. Never rejects. */
   send(): Promise<Attempt<undefined>> {
     const { clock } = this.#deps;
-    const { superseded } = this;
+    const superseded = this.#superseded;
     return retry({
       attempt: (previous) => this.#put(previous),
       policy: statusRetryPolicy(this.source),
@@ -115,7 +119,7 @@ export class StatusDelivery {
 
   /** What prevents the next request. One that repeats another with a renewed token is part of the same attempt. */
   #cancellation(previous: FailedAttempt | undefined): Cancellation {
-    return !this.#wasSent || previous?.kind === 'token_expired' ? this.#withdrawn : this.superseded;
+    return !this.#wasSent || previous?.kind === 'token_expired' ? this.#withdrawn : this.#superseded;
   }
 
   /** The last check before the request is sent. */

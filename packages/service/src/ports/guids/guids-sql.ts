@@ -3,13 +3,13 @@ import { sql } from 'kysely';
 import type { CompiledQuery } from 'kysely';
 
 import { EngineError } from '../../errors.ts';
-import type { Database, OpenDatabase } from '../../sql/open-database.ts';
+import type { Database, OpenDatabase, Queries } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type { GuidClaim, GuidKey, Guids } from './guids.ts';
 
 export interface SqlGuidsDeps {
-  readonly database: Pick<OpenDatabase, 'db' | 'commit'>;
+  readonly database: Queries;
   readonly clock: Clock;
   /** Identifies this process. A new value after every start. */
   readonly owner: string;

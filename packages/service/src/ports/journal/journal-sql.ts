@@ -5,7 +5,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { Batcher } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
-import type { OpenDatabase } from '../../sql/open-database.ts';
+import type { Queries } from '../../sql/open-database.ts';
 import type {
   CountQuery,
   Journal,
@@ -38,7 +38,7 @@ export interface SqlJournal extends Journal, JournalReader, PersonJournal, Journ
 }
 
 export interface SqlJournalDeps {
-  readonly database: Pick<OpenDatabase, 'db' | 'commit'>;
+  readonly database: Queries;
   readonly clock: Clock;
   readonly log: Log;
   /** For the hashes of phone numbers. The first one is for new entries. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import type { OpenDatabase } from '../../sql/open-database.ts';
+import type { Queries } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
 
@@ -34,7 +34,7 @@ export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 const MAX_STEPS_LENGTH = 16_000;
 
-export function createWriteBatch({ db, commit }: Pick<OpenDatabase, 'db' | 'commit'>): WriteBatch {
+export function createWriteBatch({ db, commit }: Queries): WriteBatch {
   const insertMessages = queriesBySize(
     (size) =>
       db

@@ -15,6 +15,7 @@ import { EngineError } from '../../errors.ts';
 import { openRedis } from '../../redis/open-redis.ts';
 import type { Redis } from '../../redis/open-redis.ts';
 import { SendLedger, requestIdsOf } from './send-ledger.ts';
+import { NO_STATUSES } from './switchboard.contract.ts';
 import { SEND_TIMEOUT_MS, SETTLE_TIMEOUT_MS } from './switchboard.ts';
 import type { DisconnectReason, Lease, MacConnection, Switchboard } from './switchboard.ts';
 import { createRedisSwitchboard } from './switchboard-redis.ts';
@@ -472,7 +473,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
     const location = freshLocation();
     const asked: string[] = [];
     a.board.keepStatuses({
-      statusOf: async () => undefined,
+      ...NO_STATUSES,
       settle: async (locationId) => asked.push(locationId) - 1,
     });
     const lease = await bound(a.board, location, connect('device-1'));
@@ -485,7 +486,7 @@ describe.skipIf(!(await hasRedis()))('the Redis switchboard under faults', () =>
   it('A4 reports to the next owner how long a call of the former owner may still arrive at the CRM', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
-    a.board.keepStatuses({ statusOf: async () => undefined, settle: async () => 7000 });
+    a.board.keepStatuses({ ...NO_STATUSES, settle: async () => 7000 });
     await bound(a.board, location, connect('device-1'));
     const lease = await bound(b.board, location, connect('device-1'));
     expect(await b.board.settled(lease)).toBeGreaterThan(0);

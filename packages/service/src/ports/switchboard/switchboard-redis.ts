@@ -355,7 +355,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 
   async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<Settled> {
     if (messageId !== undefined) {
-      await this.#statuses?.settle(locationId, messageId);
+      await this.#statuses?.settleRejections(locationId, messageId);
       return { unsettledMs: 0, unrecordedMs: 0 };
     }
     const held = this.#held.get(locationId as LocationId);

@@ -15,8 +15,16 @@ import type {
   ReportedStatus,
   RoutedFrame,
   StateReport,
+  StatusKeeper,
   Switchboard,
 } from './switchboard.ts';
+
+/** Knows of no message. */
+export const NO_STATUSES: StatusKeeper = {
+  settle: async () => 0,
+  settleRejections: async () => {},
+  statusOf: async () => undefined,
+};
 
 export interface SwitchboardEngine {
   /** One or more nodes on one engine. The contract holds for calls to any of them. */
@@ -189,7 +197,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const location = freshLocation();
       const { promise, resolve } = Promise.withResolvers<number>();
       const asked: string[] = [];
-      first.keepStatuses({ statusOf: async () => undefined, settle: (id) => (asked.push(id), promise) });
+      first.keepStatuses({ ...NO_STATUSES, settle: (id) => (asked.push(id), promise) });
       const leases: Lease[] = [];
       for (const node of engine.nodes)
         leases.push(leaseOf(await node.bind(location, new TestConnection('device-1'))));
@@ -216,7 +224,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       });
       for (const [index, node] of engine.nodes.entries())
         node.keepStatuses({
-          settle: async () => 0,
+          ...NO_STATUSES,
           statusOf: async (locationId, messageId) =>
             locationId === location && messageId === 'known' ? known(index) : undefined,
         });
@@ -226,7 +234,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       await elsewhere(last, 'known');
       expect(await elsewhere(first, 'known')).toEqual(newest > 0 ? known(newest) : undefined);
       expect(await elsewhere(last, 'unknown')).toBeUndefined();
-      first.keepStatuses({ settle: async () => 0, statusOf: async () => known(0, 'delivered') });
+      first.keepStatuses({ ...NO_STATUSES, statusOf: async () => known(0, 'delivered') });
       expect(await elsewhere(last, 'known')).toEqual(newest > 0 ? known(0, 'delivered') : undefined);
     });
 
@@ -234,8 +242,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const { engine, first, last } = await start();
       const location = freshLocation();
       const known = { status: 'pending', isUnderWay: true, epoch: 1 } as const;
-      for (const node of engine.nodes)
-        node.keepStatuses({ settle: async () => 0, statusOf: async () => known });
+      for (const node of engine.nodes) node.keepStatuses({ ...NO_STATUSES, statusOf: async () => known });
       const before = leaseOf(await first.bind(location, new TestConnection('device-1')));
       expect(await first.statusElsewhere('m1', before)).toBeUndefined();
       const after = leaseOf(await last.bind(location, new TestConnection('device-1')));
@@ -246,7 +253,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const { engine, first } = await start();
       for (const node of engine.nodes)
         node.keepStatuses({
-          settle: async () => 0,
+          ...NO_STATUSES,
           statusOf: async (_locationId, messageId) =>
             messageId === 'unknown'
               ? undefined
@@ -261,11 +268,11 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
     it('A5 ends the reports of a node that rejected a message before another node accepts it', async () => {
       const { engine, first, last } = await start();
       const location = freshLocation();
-      const { promise, resolve } = Promise.withResolvers<number>();
+      const { promise, resolve } = Promise.withResolvers<void>();
       const ended: string[] = [];
       first.keepStatuses({
-        statusOf: async () => undefined,
-        settle: (...message) => (ended.push(message.join(' ')), promise),
+        ...NO_STATUSES,
+        settleRejections: (...message) => (ended.push(message.join(' ')), promise),
       });
       await first.isUnderWayElsewhere(location, 'rejected');
       const lease = leaseOf(await last.bind(location, new TestConnection('device-1')));
@@ -277,7 +284,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
         await last.boundMacs();
         expect([ended, isEnded]).toEqual([[`${location} rejected`], false]);
       }
-      resolve(0);
+      resolve();
       await accepting;
     });
 

@@ -104,11 +104,12 @@ export async function untilReady(
 /** The statuses that this node reports to the CRM, as far as other nodes ask for them. */
 export interface StatusKeeper {
   /**
-   * Another node owns the location: ends the calls for it and records their results. With a message, another node has accepted a request
-   * for it: ends the reports of rejected requests for the same message. Resolves with the number of milliseconds during which a call
-   * that timed out may still arrive at the CRM. Never rejects.
+   * Another node owns the location: ends the calls for it and records their results. Resolves with the number of milliseconds during
+   * which a call that timed out may still arrive at the CRM. Never rejects.
    */
-  settle(locationId: string, messageId?: string): Promise<number>;
+  settle(locationId: string): Promise<number>;
+  /** Another node has accepted a request for the message: ends the reports of rejected requests for it. Never rejects. */
+  settleRejections(locationId: string, messageId: string): Promise<void>;
   /** Resolves with undefined when this node does not know the message. Never rejects. */
   statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
 }
