@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 interface Connection {
   /** Requests whose responses are not finished. More than one means that the client pipelines. */
@@ -8,7 +8,8 @@ interface Connection {
   newest: ServerResponse | undefined;
   /** A `Connection: close` response or a FIN is under way: a later request on this socket cannot be answered. */
   closing: boolean;
-  idleSince: number;
+  /** How long it was silent while the server drained. */
+  silentMs: number;
   bytesRead: number;
 }
 
@@ -43,7 +44,7 @@ export class Connections {
         inFlight: 0,
         newest: undefined,
         closing: false,
-        idleSince: performance.now(),
+        silentMs: 0,
         bytesRead: 0,
       });
       socket.once('close', () => this.#forget(socket));
@@ -80,7 +81,7 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
     if (--connection.inFlight === 0) this.#idle.used.add(socket);
-    connection.idleSince = performance.now();
+    connection.silentMs = 0;
     connection.bytesRead = socket.bytesRead;
   }
 
@@ -95,20 +96,21 @@ export class Connections {
       if (connection.inFlight > 0 && connection.newest?.headersSent === false)
         closeAfter(connection, connection.newest);
     while (this.#open.size > 0) {
-      const now = performance.now();
-      if (now - started >= withinMs) return;
+      if (performance.now() - started >= withinMs) return;
       for (const [socket, connection] of this.#open) {
         if (connection.inFlight > 0 || connection.closing) continue;
         if (socket.bytesRead !== connection.bytesRead) {
           // Part of a request has arrived.
           connection.bytesRead = socket.bytesRead;
-          connection.idleSince = now;
-        } else if (now - Math.max(connection.idleSince, started) >= idleMs) {
+          connection.silentMs = 0;
+        } else if (connection.silentMs >= idleMs) {
           connection.closing = true;
           socket.end();
-        }
+        } else connection.silentMs += POLL_MS;
       }
       await sleep(POLL_MS);
+      // After a stall of this process, timers run before the sockets are read.
+      await nextTurn();
     }
   }
 }

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
@@ -11,6 +13,22 @@ import type { Listener } from './listener.ts';
 
 const GET = 'GET /now HTTP/1.1\r\nHost: a\r\n\r\n';
 const LONG = 600_000;
+/** Connects, waits for the first flag, sends the request, sets the second flag, and posts what it receives until the end. */
+const CLIENT_IN_THREAD = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { flags, port, request } } = require('node:worker_threads');
+  let text = '';
+  const post = () => parentPort.postMessage(text);
+  const socket = connect(port, '127.0.0.1', () => {
+    parentPort.postMessage('connected');
+    Atomics.wait(flags, 0, 0);
+    socket.write(request, () => {
+      Atomics.store(flags, 1, 1);
+      Atomics.notify(flags, 1);
+    });
+  });
+  socket.on('data', (part) => (text += part)).on('end', post).on('error', post);
+`;
 
 interface Client {
   readonly socket: Socket;
@@ -100,6 +118,28 @@ describe('a listener that drains', () => {
     await listener.close({ idleMs: 100, withinMs: LONG });
     await until(() => client.ended);
     expect(client.error).toBe('');
+  });
+
+  it('responds to a request that arrived while this process was stalled for longer than the grace period', async () => {
+    await start();
+    const flags = new Int32Array(new SharedArrayBuffer(8));
+    const client = new Worker(CLIENT_IN_THREAD, {
+      eval: true,
+      workerData: { flags, port: Number(new URL(listener.url).port), request: GET },
+    });
+    await once(client, 'message');
+    const closed = listener.close({ idleMs: 300, withinMs: LONG });
+    await until(async () => !(await accepts()));
+    const received = once(client, 'message');
+    Atomics.store(flags, 0, 1);
+    Atomics.notify(flags, 0);
+    Atomics.wait(flags, 1, 0);
+    // The request is in the socket. The wait never ends before its timeout.
+    Atomics.wait(flags, 0, 1, 600);
+    const [text] = await received;
+    expect(text).toMatch(/^HTTP\/1\.1 200/);
+    await closed;
+    await client.terminate();
   });
 
   it('responds to the request in flight with Connection: close', async () => {
