@@ -229,6 +229,7 @@ export async function traffic(
       said: agent.said,
       bindings: agent.bindings(),
       received: agent.received(),
+      interrupted: agent.interrupted(),
       sentTexts: await agent.sentTexts(),
     })),
   );

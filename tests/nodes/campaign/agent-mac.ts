@@ -108,6 +108,15 @@ export class AgentMac {
     );
   }
 
+  /** The messages whose sends were interrupted by a crash. */
+  interrupted(): Set<string> {
+    return new Set(
+      this.agent.logs.flatMap(({ event, key }) =>
+        event === 'queue.outcome_unknown' ? [String(key).replace(/^message /, '')] : [],
+      ),
+    );
+  }
+
   async live(): Promise<void> {
     while (!this.#stopped) {
       await this.#supervise();

@@ -34,6 +34,7 @@ class Run {
     said: new Map([['agent 0', ['agent 0 1']]]),
     bindings: [{ ...this.binding, device: 'agent' }],
     received: new Set(['r2']),
+    interrupted: new Set(),
     sentTexts: ['out m2'],
   };
   readonly sent: Sent[] = [
@@ -359,5 +360,14 @@ describe('the score of a campaign', () => {
     const error = { code: 'INTERNAL_ERROR', type: 'error', message: 'outcome unknown: interrupted' };
     run.statuses.set('m2', [{ status: 'pending' }, { status: 'failed', error }]);
     expect(judge(run.ledgers)).toMatchObject({ unknownOutcomes: 1, violations: FLAWLESS });
+  });
+
+  it('counts it also when the CRM shows the error of an earlier, rejected request, but not when it shows no failure', () => {
+    const run = new Run();
+    run.agent = { ...run.agent, sentTexts: [], interrupted: new Set(['m2']) };
+    run.statuses.set('m2', [{ status: 'failed' }]);
+    expect(judge(run.ledgers)).toMatchObject({ unknownOutcomes: 1, violations: FLAWLESS });
+    run.statuses.set('m2', [{ status: 'pending' }]);
+    expect(judge(run.ledgers)).toMatchObject({ unknownOutcomes: 0, violations: { lost: 1, statuses: 1 } });
   });
 });

@@ -28,6 +28,8 @@ export interface AgentLedger {
   readonly bindings: readonly Binding[];
   /** The requests in its journal. */
   readonly received: ReadonlySet<string>;
+  /** The ids of messages whose sends were interrupted, so that their outcome is unknown. */
+  readonly interrupted: ReadonlySet<string>;
   /** The texts that were sent to people. */
   readonly sentTexts: readonly string[];
 }
@@ -123,7 +125,10 @@ export function judge({ crm, macs, agents, sent, startedAt }: Ledgers): Score {
     const agent = byLocation.get(message.locationId);
     if (agent !== undefined) {
       const times = agent.texts.get(message.text)?.length ?? 0;
-      const isUnknown = hasUnknownOutcome(crm, message.messageId);
+      // After a rejected request the CRM may show `failed` already, with the error of that request: nothing follows it (A5).
+      const isUnknown =
+        hasUnknownOutcome(crm, message.messageId) ||
+        (agent.interrupted.has(message.messageId) && told.at(-1) === 'failed');
       if (isUnknown) unknownOutcomes++;
       if (times === 0 && isForgottenByAgent(message, agent)) {
         forgotten++;
