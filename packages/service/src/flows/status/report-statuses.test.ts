@@ -644,13 +644,18 @@ describe('a repeated request', () => {
     ]);
   });
 
-  it('A4 holds the terminal status until a pending that timed out can no longer arrive', async () => {
+  /** The Mac reports the outcome while the CRM has not responded to `pending`. */
+  async function reportedDuringPending() {
     const { put, sent, statuses } = heldCalls();
     const { reports, clock } = setUp(put);
     const id = newRequestId();
     publish(reports, id);
     await tick();
-    const ack = reports.reported(lease(), frame(id));
+    return { sent, statuses, reports, clock, ack: reports.reported(lease(), frame(id)) };
+  }
+
+  it('A4 holds the terminal status until a pending that timed out can no longer arrive', async () => {
+    const { sent, statuses, clock, ack } = await reportedDuringPending();
     sent[0]?.answer(TIMEOUT);
     await clock.advance(SETTLE_MS - 1);
     expect(statuses()).toEqual(['pending']);
@@ -661,12 +666,7 @@ describe('a repeated request', () => {
   });
 
   it('A4 sends the terminal status at once when the CRM responded to every pending', async () => {
-    const { put, sent, statuses } = heldCalls();
-    const { reports, clock } = setUp(put);
-    const id = newRequestId();
-    publish(reports, id);
-    await tick();
-    const ack = reports.reported(lease(), frame(id));
+    const { sent, statuses, clock, ack } = await reportedDuringPending();
     sent[0]?.answer(HTTP);
     await clock.advance(0);
     expect(statuses()).toEqual(['pending', 'delivered']);
@@ -675,12 +675,7 @@ describe('a repeated request', () => {
   });
 
   it('A4 sends no terminal status if the node stops while a pending that timed out may arrive', async () => {
-    const { put, sent, statuses } = heldCalls();
-    const { reports } = setUp(put);
-    const id = newRequestId();
-    publish(reports, id);
-    await tick();
-    const ack = reports.reported(lease(), frame(id));
+    const { sent, statuses, reports, ack } = await reportedDuringPending();
     sent[0]?.answer(TIMEOUT);
     await tick();
     await reports.close();
