@@ -15,7 +15,6 @@ import { createUploads } from '../flows/assets/take-upload.ts';
 import type { Upload, UploadOutcome } from '../flows/assets/take-upload.ts';
 import type { AssetIndex } from '../ports/asset-index/asset-index.ts';
 import { createSqlAssetIndex } from '../ports/asset-index/asset-index-sql.ts';
-import { recountTotals } from '../ports/asset-index/asset-totals-sql.ts';
 import type { Assets } from '../ports/assets/assets.ts';
 import { openDiskAssets } from '../ports/assets/assets-disk.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
@@ -41,7 +40,7 @@ export async function composeAssets(
   const choice = config.assets;
   const assets = await openAssets(choice, join(config.dataDir, 'assets/incoming'));
   const index = createSqlAssetIndex({
-    db: database.db,
+    database,
     clock,
     hashes: (handle) => handleHash.handle(handle),
   });
@@ -65,7 +64,7 @@ export async function composeAssets(
     'pruning attachments',
     pruneHourly({ clock, log }, 'asset.prune_failed', async () => {
       await pruneAssets(assets, index);
-      if (database.engine === 'postgres') await recountTotals(database.db);
+      await index.recount();
     }),
   );
   return {

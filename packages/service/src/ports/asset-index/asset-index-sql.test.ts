@@ -5,12 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../sql/open-database.ts';
 import { createSqlAssetIndex } from './asset-index-sql.ts';
 import { assetIndexContract } from './asset-index.contract.ts';
-import { recountTotals } from './asset-totals-sql.ts';
 
 const engine = async (choice: Parameters<typeof openDatabase>[0], clock: { now(): number }) => {
   const database = await openDatabase(choice, () => {});
   const hashes = (handle: string) => [`new ${handle.slice(-4)}`, `old ${handle.slice(-4)}`];
-  return { index: createSqlAssetIndex({ db: database.db, clock, hashes }), close: () => database.close() };
+  return { index: createSqlAssetIndex({ database, clock, hashes }), close: () => database.close() };
 };
 
 assetIndexContract('SQLite', (clock) => engine({ engine: 'sqlite', file: ':memory:' }, clock));
@@ -27,7 +26,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
 
   it('I8 recounts the files after a node of an earlier version added and removed some', async () => {
     const database = await openDatabase({ engine: 'postgres', url: await server.createDatabase() }, () => {});
-    const index = createSqlAssetIndex({ db: database.db, clock: { now: () => 1000 }, hashes: () => [] });
+    const index = createSqlAssetIndex({ database, clock: { now: () => 1000 }, hashes: () => [] });
     const record = (id: string, locationId: string) => ({
       id,
       locationId,
@@ -46,7 +45,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
       (SELECT jsonb_agg(to_jsonb(assets) || '{"id": "c"}') FROM assets WHERE id = 'a'))`.execute(database.db);
     await sql`DELETE FROM assets WHERE id = 'b'`.execute(database.db);
     expect(await index.totals()).toEqual({ count: 2, bytes: 20 });
-    await recountTotals(database.db);
+    await index.recount();
     expect(await index.totals('loc1')).toEqual({ count: 2, bytes: 20 });
     expect(await index.totals('loc2')).toEqual({ count: 0, bytes: 0 });
     // Removing a file that was not counted when it was added does not leave a negative total.

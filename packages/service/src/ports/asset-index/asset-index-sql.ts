@@ -1,19 +1,25 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Selectable } from 'kysely';
 
-import type { Database } from '../../sql/open-database.ts';
+import type { OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type { AssetIndex, AssetRecord } from './asset-index.ts';
+import { recountTotals } from './asset-totals-sql.ts';
 
 export interface SqlAssetIndexDeps {
-  readonly db: Database;
+  readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
   readonly hashes: (handle: string) => readonly string[];
 }
 
-export function createSqlAssetIndex({ db, clock, hashes }: SqlAssetIndexDeps): AssetIndex {
+export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDeps): AssetIndex {
+  const { db, engine } = database;
   return {
+    async recount() {
+      // A SQLite database has one node, so no other version writes to it.
+      if (engine === 'postgres') await recountTotals(db);
+    },
     async add(record) {
       await db.transaction().execute(async (tx) => {
         await tx

@@ -39,4 +39,6 @@ export interface AssetIndex {
   keepFor(locationId: string, ms: number): Promise<void>;
   /** Sums up one location, or all of them. */
   totals(locationId?: string): Promise<AssetTotals>;
+  /** Corrects the totals after nodes of an earlier version added or removed files without updating them. */
+  recount(): Promise<void>;
 }
