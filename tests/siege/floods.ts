@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { newRequestId } from '@footbridge/protocol/ids';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
@@ -18,8 +20,24 @@ const upgrade = (token: string) =>
 
 /** A masked WebSocket frame with a mask of zeros. */
 function frame(first: number, payload: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
+  const { length } = payload;
+  const size = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([first, ...size, 0, 0, 0, 0]), payload]);
 }
+
+/** A Mac that confirms what it receives, or could. */
+const REGISTER = frame(
+  0x81,
+  Buffer.from(
+    JSON.stringify({
+      type: 'register',
+      locationId: ATTACKER,
+      agent: { version: '0.1.0' },
+      os: { name: 'macOS', version: '26.1' },
+      capabilities: ['received'],
+    }),
+  ),
+);
 
 const PING = frame(0x89, Buffer.alloc(125));
 const PONG = frame(0x8a, Buffer.alloc(0));
@@ -46,6 +64,20 @@ function pour(stage: Stage, cleanup: Cleanup, token: string, bytes: Buffer): voi
 async function post(stage: Stage, path: string, body: string): Promise<void> {
   const headers = { 'Content-Type': 'application/json' };
   await (await fetch(stage.service.url + path, { method: 'POST', headers, body })).text();
+}
+
+/** Adds requests of the attacker to the journal, as if the webhook had been repeated for hours. */
+function addRequests({ service }: Stage, messageId: string, count: number): void {
+  const database = new DatabaseSync(join(service.dataDir, 'footbridge.sqlite'));
+  const at = Date.now() - 3_600_000;
+  database
+    .prepare(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+      INSERT INTO messages (id, direction, location_id, message_id, kind, status, length, created_at, updated_at, steps)
+      SELECT ? || n, 'outbound', ?, ?, 'text', 'accepted', 1, ? + n, ? + n, '[[1,"accepted"]]' FROM numbers`,
+    )
+    .run(count, `${messageId}-`, ATTACKER, messageId, at, at);
+  database.close();
 }
 
 /** Attacks of strangers and Macs that are not among the known defects. */
@@ -182,6 +214,34 @@ export const FLOODS: Readonly<Record<string, Attack>> = {
     cleanup.add(() => stage.crm.clearFaults());
     const webhook = signedRequest({ locationId: ATTACKER, contactId: 'c', message: 'Hello' }, stage.crm.key);
     repeat(cleanup, 300, async () => (await fetch(`${stage.service.url}/crm/webhook`, webhook)).text());
+  },
+
+  'a Mac that reconnects and confirms nothing': async (stage, cleanup) => {
+    const token = await stage.token('mac-unconfirmed');
+    const mac = await connectMac(stage.service.url, { token });
+    cleanup.add(() => mac.terminate());
+    await mac.register(ATTACKER, { capabilities: ['received'] });
+    const webhook = { locationId: ATTACKER, contactId: 'c', phone: '+14155550100', message: 'Hi' };
+    for (let sent = 0; sent < 500; sent++)
+      await (await fetch(`${stage.service.url}/crm/webhook`, signedRequest(webhook, stage.crm.key))).text();
+    repeat(cleanup, 50, () => hold(stage, cleanup, Buffer.concat([Buffer.from(upgrade(token)), REGISTER])));
+  },
+
+  'message ids that were repeated 10,000 times': async (stage, cleanup) => {
+    const messageIds = Array.from({ length: 20 }, (_, index) => `repeated-${index}`);
+    for (const messageId of messageIds) addRequests(stage, messageId, 10_000);
+    let next = 0;
+    repeat(cleanup, 20, async () => {
+      const messageId = messageIds[next++ % messageIds.length];
+      const webhook = {
+        locationId: ATTACKER,
+        contactId: 'c',
+        phone: '+14155550100',
+        message: 'Hi',
+        messageId,
+      };
+      await (await fetch(`${stage.service.url}/crm/webhook`, signedRequest(webhook, stage.crm.key))).text();
+    });
   },
 
   'operators: sign-ins with wrong tokens and events that are not read': async (stage, cleanup) => {

@@ -369,6 +369,25 @@ const assetTotals: Migration = {
   },
 };
 
+/**
+ * The requests of one message in order of time: the CRM may repeat an id without end, and a read takes a few of them. `messages_told` contains
+ * only rare rows.
+ */
+const requestsOfMessage: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('messages').addColumn('told', 'text').execute();
+    await db.schema.dropIndex('messages_message').execute();
+    await db.schema
+      .createIndex('messages_message')
+      .on('messages')
+      .columns(['message_id', 'location_id', 'direction', 'created_at'])
+      .execute();
+    await sql`CREATE INDEX messages_told ON messages (message_id, location_id) WHERE told IS NOT NULL`.execute(
+      db,
+    );
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -399,4 +418,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0015-alerts': alerts,
   '0016-reach-fields': reachFields,
   '0017-asset-totals': assetTotals,
+  '0018-requests-of-a-message': requestsOfMessage,
 };

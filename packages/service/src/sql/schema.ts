@@ -110,6 +110,8 @@ export interface Schema {
     updated_at: number;
     /** The steps known when the row was written, one JSON list per line. */
     steps: string | null;
+    /** Set once the CRM accepted `delivered` for a request that repeats a message: finds it among any number of repeats. */
+    told: 'delivered' | null;
   };
   /** Steps recorded later, or by another node. */
   message_steps: { message_id: string; seq: number; at: number; step: string; detail: string | null };

@@ -19,6 +19,8 @@ export interface MessageAttempt {
   /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
   epoch: number;
   lastStatus: KnownStatus | Promise<KnownStatus>;
+  /** Whether the message has requests from before this attempt, as far as it is known. */
+  isRepeat: boolean;
   /** Its `pending`, until that is sent or not needed. */
   pending: StatusDelivery | undefined;
   /** Its `pending` could not be sent, because the location had another owner. */
@@ -56,6 +58,7 @@ export const newAttempt = (
   key: messageId === undefined ? undefined : messageKey(locationId, messageId),
   epoch,
   lastStatus: 'none',
+  isRepeat: false,
   pending: undefined,
   isPendingMissing: false,
   restored: undefined,

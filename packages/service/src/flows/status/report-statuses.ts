@@ -9,7 +9,7 @@ import type { Lease, ReportedStatus, StatusKeeper } from '../../ports/switchboar
 import { RecentCache } from '../../recent-cache.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { newAttempt } from './message-attempt.ts';
-import type { KnownRequest, MessageAttempt } from './message-attempt.ts';
+import type { KnownRequest, KnownStatus, MessageAttempt } from './message-attempt.ts';
 import type { Status, StatusCalls } from './status-calls.ts';
 import { StatusDelivery, messageKey } from './status-delivery.ts';
 import type { StatusDeliveryDeps } from './status-delivery.ts';
@@ -139,6 +139,7 @@ class QueuedReports implements StatusReports {
         return attempt.terminal;
       }
       request.attempt = newAttempt(frame.requestId, attempt.locationId, attempt.messageId, attempt.epoch);
+      request.attempt.isRepeat = true;
       if (attempt.key !== undefined) this.#attempts.set(attempt.key, request.attempt);
     }
     const current = request.attempt;
@@ -208,7 +209,14 @@ class QueuedReports implements StatusReports {
     const wasReported = before?.terminal !== undefined;
     if (before !== undefined && (!this.#deps.otherNodes || (wasReported && before.epoch === attempt.epoch)))
       attempt.lastStatus = wasReported ? 'failed' : before.lastStatus;
-    else attempt.lastStatus = this.#history.lastStatus(attempt, lease);
+    else attempt.lastStatus = this.#lastStatus(attempt, lease);
+    if (before !== undefined) attempt.isRepeat = true;
+  }
+
+  async #lastStatus(attempt: MessageAttempt, lease: Lease | undefined): Promise<KnownStatus> {
+    const last = await this.#history.lastStatus(attempt, lease);
+    if (last !== 'none') attempt.isRepeat = true;
+    return last;
   }
 
   /** Whether another node may have owned the location, and reported, since the attempt's last status was read. */
@@ -315,6 +323,7 @@ class QueuedReports implements StatusReports {
         ...(isPending && { state: 'pending' }),
         detail: { status },
         message: { locationId, messageId },
+        isRepeat: attempt.isRepeat || requestId !== attempt.requestId,
       });
     } else if (result.kind !== 'cancelled' && result.kind !== 'none') {
       this.#recordFailed(requestId, status, result);

@@ -22,7 +22,7 @@ import type {
 } from './journal.ts';
 import { keyedHash } from './keyed-hash.ts';
 import type { KeyedHash } from './keyed-hash.ts';
-import { createReader, lastOf } from './sql-reader.ts';
+import { createReader, lastOf, messageKey } from './sql-reader.ts';
 import type { RequestStatus } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
@@ -89,7 +89,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database);
     this.#reader = createReader(database.db, this.#hash);
-    this.#requestStatuses = new Batcher((messageIds) => this.#reader.requestStatuses(messageIds), COLLECT_MS);
+    this.#requestStatuses = new Batcher((keys) => this.#reader.requestStatuses(keys), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 
@@ -113,6 +113,8 @@ class WriteBehindJournal implements SqlJournal {
     if (recorded.state !== undefined) setState(unwritten, now, recorded.state, recorded.code);
     if (recorded.contactId !== undefined) unwritten.contactHash = this.#contactHash(recorded.contactId);
     if (recorded.message !== undefined) unwritten.message = recorded.message;
+    if (recorded.isRepeat === true && step === 'crm_told' && recorded.detail?.['status'] === 'delivered')
+      unwritten.isDeliveredRepeat = true;
     this.#step(now, unwritten, step, recorded);
   }
 
@@ -134,6 +136,7 @@ class WriteBehindJournal implements SqlJournal {
       state: undefined,
       code: null,
       updatedAt: 0,
+      isDeliveredRepeat: false,
       steps: [],
     };
     this.#batch.set(id, fresh);
@@ -279,10 +282,9 @@ class WriteBehindJournal implements SqlJournal {
   }
 
   async lastStatus(locationId: string, messageId: string, requestId: string) {
-    const requests = await this.#requestStatuses.get(messageId).catch(cannotBeRead);
-    return lastOf(
-      (requests ?? []).filter((one) => one.locationId === locationId && one.requestId !== requestId),
-    );
+    const key = messageKey(locationId, messageId);
+    const requests = await this.#requestStatuses.get(key).catch(cannotBeRead);
+    return lastOf((requests ?? []).filter((one) => one.requestId !== requestId));
   }
 
   async #read<T>(query: () => Promise<T>): Promise<T> {
@@ -348,6 +350,7 @@ function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): vo
   const { entry, handleHash, createdAt } = later.entry === undefined ? earlier : later;
   const contactHash = later.contactHash ?? earlier.contactHash;
   const message = later.message ?? earlier.message;
+  const isDeliveredRepeat = earlier.isDeliveredRepeat || later.isDeliveredRepeat;
   const steps = [...earlier.steps, ...later.steps];
   batch.set(later.id, {
     ...earlier,
@@ -359,6 +362,7 @@ function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): vo
     state,
     code,
     updatedAt,
+    isDeliveredRepeat,
     steps,
   });
 }

@@ -1,6 +1,7 @@
 import { newRequestId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sql } from 'kysely';
+import type { CompiledQuery } from 'kysely';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -566,6 +567,71 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         expect([steps, await journal.lastStatus('loc1', steps, 'another')]).toEqual([steps, last]);
     });
 
+    describe('with 20,000 requests for one message', () => {
+      /** `n` is the position of the request. */
+      const repeated = (n: number) => `request-${n}`;
+      const told = (n: number, status: string) => {
+        const message = { locationId: 'loc1', messageId: 'msg1' };
+        journal.step(repeated(n), 'crm_told', { detail: { status }, message, isRepeat: n > 1 });
+      };
+
+      beforeEach(async () => {
+        const at = clock.now();
+        await sql`
+          WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+          INSERT INTO messages (id, direction, location_id, message_id, kind, status, length, created_at, updated_at, steps)
+          SELECT 'request-' || n, 'outbound', 'loc1', 'msg1', 'text', 'accepted', 1, ${sql.lit(at)} + n, ${sql.lit(at)} + n,
+            '[[' || (${sql.lit(at)} + n) || ',"accepted"]]' FROM numbers`.execute(database.db);
+        await clock.advance(20_001);
+      });
+
+      it.each([1, 10_000, 19_999])('A5 finds that number %i was delivered', async (n) => {
+        told(n, 'pending');
+        told(n, 'delivered');
+        await journal.flush();
+        expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
+        expect(await journal.lastStatus('loc2', 'msg1', 'another')).toBeUndefined();
+      });
+
+      it('A5 does not rely on a status that requests between the oldest and the newest may have changed', async () => {
+        told(1, 'failed');
+        told(10_000, 'pending');
+        await journal.flush();
+        expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('uncertain');
+        told(20_000, 'failed');
+        await journal.flush();
+        expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
+      });
+
+      it('T54 reads a few of them, from an index in order', async () => {
+        told(10_000, 'delivered');
+        await journal.flush();
+        const { database: observed, queries } = observe(database);
+        const reader = createSqlJournal({ database: observed, clock, log: silentLog, handleKeys: [] });
+        await reader.lastStatus('loc1', 'msg1', 'another');
+        expect(queries.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(100);
+        const plans = await Promise.all(queries.map(({ query }) => planOf(database, query)));
+        for (const plan of plans) expect(plan).not.toMatch(/SCAN messages|Seq Scan on messages/);
+        for (const plan of plans.filter((one) => one.includes('messages_message')))
+          expect(plan).not.toMatch(/TEMP B-TREE|Sort/);
+        expect(plans.filter((plan) => plan.includes('messages_message'))).toHaveLength(2);
+        expect(plans.filter((plan) => plan.includes('messages_told'))).toHaveLength(1);
+        await reader.close();
+      });
+
+      it('finds the newest one, the newest hundred, and an inbound message with the same id', async () => {
+        const guid = 'msg1';
+        journal.open(entry({ id: 'in-1', direction: 'inbound', messageId: guid }), 'received');
+        journal.open(entry({ id: 'other', locationId: 'loc0' }), 'accepted');
+        await clock.advance(1);
+        journal.open(entry({ id: 'newest' }), 'accepted');
+        expect((await journal.show('msg1'))?.id).toBe('newest');
+        const found = (await journal.requestsOf('loc1', 'msg1')).map(({ id }) => id);
+        expect([found.length, ...found.slice(-3)]).toEqual([100, 'request-20000', 'in-1', 'newest']);
+        expect(await journal.inboundEntry('loc1', guid)).toEqual({ id: 'in-1', code: null });
+      });
+    });
+
     it('A5 writes an accepted status within 20 ms, and on request at once', async () => {
       const one = entry();
       journal.open(one, 'accepted');
@@ -702,4 +768,28 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(journal.since('not an id').gap).toBe(true);
     });
   });
+}
+
+/** Records the queries that are compiled once, with the number of rows that each returned. */
+function observe(database: OpenDatabase) {
+  const queries: { query: CompiledQuery; rows: number }[] = [];
+  const executeQuery = async (query: CompiledQuery) => {
+    const result = await database.db.executeQuery(query);
+    queries.push({ query, rows: result.rows.length });
+    return result;
+  };
+  const db = new Proxy(database.db, {
+    get(target, name) {
+      if (name === 'executeQuery') return executeQuery;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+  return { database: { ...database, db }, queries };
+}
+
+async function planOf({ db, engine }: OpenDatabase, query: CompiledQuery): Promise<string> {
+  const explain = engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+  const { rows } = await db.executeQuery({ ...query, sql: `${explain} ${query.sql}` });
+  return JSON.stringify(rows);
 }

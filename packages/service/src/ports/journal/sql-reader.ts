@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { RawBuilder, Selectable, SelectQueryBuilder } from 'kysely';
+import type { CompiledQuery, RawBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 
 import { nextTurn } from '../../batcher.ts';
 import type { Database } from '../../sql/open-database.ts';
@@ -26,12 +26,15 @@ import type { WrittenStep } from './sql-write-behind.ts';
 type Row = Selectable<Schema['messages']>;
 type Rows = SelectQueryBuilder<Schema, 'messages', Row>;
 
-/** What the journal knows of one request for a message. Different locations may use the same message id. */
+/** What the journal knows of one request for a message. */
 export interface RequestStatus {
   readonly requestId: string;
-  readonly locationId: string;
   readonly statuses: readonly TimedStatus[];
 }
+
+/** Different locations may use the same message id. */
+export const messageKey = (locationId: string, messageId: string): string =>
+  JSON.stringify([locationId, messageId]);
 
 /** Messages from before these times are deleted. */
 export interface PruneTimes {
@@ -42,28 +45,51 @@ export interface PruneTimes {
   readonly stepsBefore: { readonly at: number; readonly requestId: string };
 }
 
+const DIRECTIONS = ['outbound', 'inbound'] as const;
 const DELETE_BATCH = 1000;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
-/** For the few rows of one message id. Without statistics, PostgreSQL would scan the whole index of `created_at` for them. */
-const BY_AGE = sql<number>`created_at + 0`;
+/** Of the requests of one message, so many of the oldest and of the newest decide its last status. An honest CRM repeats a webhook a few times. */
+const MAX_ENDS = 20;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database, hash: KeyedHash) {
-  const byMessageId = queriesBySize(
+  /** Queries for the ids of some requests of each message, in one string: SQLite has no lateral joins. */
+  const idsOf = (requests: RawBuilder<unknown>) =>
+    queriesBySize(
+      (size) =>
+        sql`WITH asked (location_id, message_id) AS (VALUES ${sql.join(Array.from({ length: size }, () => sql`(${''}, ${''})`))})
+          SELECT ids FROM (
+            SELECT (SELECT string_agg(id, ' ') FROM (
+              SELECT id FROM messages
+              WHERE message_id = asked.message_id AND location_id = asked.location_id AND ${requests}
+            ) AS requests) AS ids FROM asked
+          ) AS found WHERE ids IS NOT NULL`.compile(db),
+      (key: string) => JSON.parse(key) as [string, string],
+    );
+  const oldestOf = idsOf(sql`direction = 'outbound' ORDER BY created_at LIMIT ${sql.lit(MAX_ENDS)}`);
+  const newestOf = idsOf(sql`direction = 'outbound' ORDER BY created_at DESC LIMIT ${sql.lit(MAX_ENDS)}`);
+  const deliveredOf = idsOf(sql`told IS NOT NULL LIMIT 2`);
+  const rowsById = queriesBySize(
     (size) =>
       db
         .selectFrom('messages')
-        .select(['id', 'location_id', 'message_id', 'steps'])
-        .where('direction', '=', sql.lit('outbound'))
-        .where(
-          'message_id',
-          'in',
-          Array.from({ length: size }, () => ''),
-        )
+        .select(['id', 'location_id', 'message_id', 'created_at', 'steps'])
+        .where('id', 'in', placeholders(size))
         .compile(),
-    (messageId: string) => [messageId],
+    (id: string) => [id],
+  );
+  const stepsById = queriesBySize(
+    (size) =>
+      db
+        .selectFrom('message_steps')
+        .select(['message_id', 'detail'])
+        .where('message_id', 'in', placeholders(size))
+        .orderBy('at')
+        .orderBy('seq')
+        .compile(),
+    (id: string) => [id],
   );
 
   return {
@@ -100,7 +126,7 @@ export function createReader(db: Database, hash: KeyedHash) {
       const page = await pageOf(await queriesOf(person), cursor, limit);
       return {
         ...page,
-        messages: page.messages.map(({ row, steps }) => ({ ...summaryOf(row, steps), steps })),
+        messages: page.messages.map(({ row, steps }) => trailWith(row, steps)),
       };
     },
 
@@ -116,29 +142,29 @@ export function createReader(db: Database, hash: KeyedHash) {
     async show(id: string): Promise<MessageTrail | undefined> {
       const row =
         (await db.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirst()) ??
-        (await db
-          .selectFrom('messages')
-          .selectAll()
-          .where('message_id', '=', id)
-          .orderBy(BY_AGE, 'desc')
-          .limit(1)
-          .executeTakeFirst());
+        (await newestWith(id));
       return row === undefined ? undefined : trailOf(row);
     },
 
     async requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]> {
-      const rows = await db
+      const rows = db
         .selectFrom('messages')
         .selectAll()
         .where('message_id', '=', messageId)
         .where('location_id', '=', locationId)
-        .orderBy(BY_AGE, 'desc')
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(MAX_REQUESTS);
+      // One query per direction: the index has the direction before the time.
+      const found = await union(
+        DIRECTIONS.map((direction) => rows.where('direction', '=', sql.lit(direction))),
+      )
+        .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(MAX_REQUESTS)
         .execute();
-      const trails: MessageTrail[] = [];
-      for (const row of rows.toReversed()) trails.push(await trailOf(row));
-      return trails;
+      const steps = await stepsByMessage(found);
+      return found.toReversed().map((row) => trailWith(row, steps.get(row.id) ?? []));
     },
 
     /** One index lookup per location, whatever the number of messages. */
@@ -187,10 +213,7 @@ export function createReader(db: Database, hash: KeyedHash) {
       if (locationIds !== undefined) query = query.where('location_id', 'in', locationIds);
       const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
       const steps = await stepsByMessage(rows);
-      return rows.map((row) => {
-        const own = steps.get(row.id) ?? [];
-        return { ...summaryOf(row, own), steps: own };
-      });
+      return rows.map((row) => trailWith(row, steps.get(row.id) ?? []));
     },
 
     /** One index lookup per hour with a message, whatever the number of messages. */
@@ -278,7 +301,7 @@ export function createReader(db: Database, hash: KeyedHash) {
         .where('message_id', '=', guid)
         .where('location_id', '=', locationId)
         .where('direction', '=', 'inbound')
-        .orderBy(BY_AGE, 'desc')
+        .orderBy('created_at', 'desc')
         .limit(1)
         .executeTakeFirst();
     },
@@ -294,21 +317,16 @@ export function createReader(db: Database, hash: KeyedHash) {
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
-    async requestStatuses(
-      messageIds: readonly string[],
-    ): Promise<ReadonlyMap<string, readonly RequestStatus[]>> {
-      const all: (RequestStatus & { messageId: string })[] = [];
-      for (const query of byMessageId(messageIds)) {
-        const { rows } = await db.executeQuery(query);
-        for (const row of rows as Pick<Row, 'id' | 'location_id' | 'message_id' | 'steps'>[])
-          all.push({
-            messageId: row.message_id ?? '',
-            requestId: row.id,
-            locationId: row.location_id,
-            statuses: (await stepsOf(row)).flatMap(timedStatus),
-          });
-      }
-      return Map.groupBy(all, ({ messageId }) => messageId);
+    /** By message key. Reads a bounded number of requests of each message. */
+    async requestStatuses(keys: readonly string[]): Promise<ReadonlyMap<string, readonly RequestStatus[]>> {
+      const oldest = await requestsIn(oldestOf(keys));
+      const repeated = [...oldest].filter(([, requests]) => requests.length === MAX_ENDS).map(([key]) => key);
+      const newest = await requestsIn(newestOf(repeated));
+      const delivered = await requestsIn(deliveredOf(repeated));
+      const found = new Map<string, readonly RequestStatus[]>(oldest);
+      for (const [key, requests] of newest)
+        found.set(key, acrossGap(oldest.get(key) ?? [], requests, delivered.get(key) ?? []));
+      return found;
     },
 
     async prune({ before, byLocation, stepsBefore }: PruneTimes): Promise<number> {
@@ -330,6 +348,46 @@ export function createReader(db: Database, hash: KeyedHash) {
       return pruned;
     },
   };
+
+  /** Resolves with the requests whose ids the queries find. */
+  async function requestsIn(queries: readonly CompiledQuery[]): Promise<Map<string, ReadRequest[]>> {
+    const ids: string[] = [];
+    for (const query of queries) {
+      const { rows } = await db.executeQuery(query);
+      for (const found of rows as { ids: string }[]) ids.push(...found.ids.split(' '));
+    }
+    const all: RequestRow[] = [];
+    for (const query of rowsById(ids)) all.push(...((await db.executeQuery(query)).rows as RequestRow[]));
+    const steps = await stepsByMessage(all);
+    const requests = all.map((row) => ({
+      key: messageKey(row.location_id, row.message_id ?? ''),
+      requestId: row.id,
+      createdAt: row.created_at,
+      statuses: (steps.get(row.id) ?? []).flatMap(timedStatus),
+    }));
+    return Map.groupBy(requests, ({ key }) => key);
+  }
+
+  /** Two index lookups per location that has messages with this id, whatever their number. */
+  async function newestWith(messageId: string): Promise<Row | undefined> {
+    const location = (after: RawBuilder<unknown>) => sql`(
+      SELECT location_id FROM messages WHERE message_id = ${messageId} ${after} ORDER BY location_id LIMIT 1)`;
+    const newest = (column: 'id' | 'created_at') => sql`(
+      SELECT ${sql.ref(column)} FROM messages
+      WHERE message_id = ${messageId} AND location_id = places.location_id AND direction = ways.direction
+      ORDER BY created_at DESC LIMIT 1)`;
+    const { rows } = await sql<{ id: string }>`
+      WITH RECURSIVE places (location_id) AS (
+        SELECT ${location(sql``)}
+        UNION ALL
+        SELECT ${location(sql`AND location_id > places.location_id`)} FROM places WHERE places.location_id IS NOT NULL
+      ), ways (direction) AS (VALUES ('outbound'), ('inbound'))
+      SELECT id FROM (
+        SELECT ${newest('id')} AS id, ${newest('created_at')} AS at FROM places CROSS JOIN ways
+      ) AS candidates WHERE id IS NOT NULL ORDER BY at DESC LIMIT 1`.execute(db);
+    const [row] = rows;
+    return row && db.selectFrom('messages').selectAll().where('id', '=', row.id).executeTakeFirst();
+  }
 
   /** The rows of all queries. */
   function union(queries: readonly Rows[]) {
@@ -414,8 +472,7 @@ export function createReader(db: Database, hash: KeyedHash) {
   }
 
   async function trailOf(row: Row): Promise<MessageTrail> {
-    const steps = await stepsOf(row);
-    return { ...summaryOf(row, steps), steps };
+    return trailWith(row, await stepsOf(row));
   }
 
   async function stepsOf(row: WithSteps): Promise<Steps> {
@@ -423,22 +480,44 @@ export function createReader(db: Database, hash: KeyedHash) {
   }
 
   async function stepsByMessage(rows: readonly WithSteps[]): Promise<ReadonlyMap<string, Steps>> {
-    if (rows.length === 0) return new Map();
-    const ids = rows.map(({ id }) => id);
-    const later = await db
-      .selectFrom('message_steps')
-      .select(['message_id', 'detail'])
-      .where('message_id', 'in', ids)
-      .orderBy('at')
-      .orderBy('seq')
-      .execute();
+    const later: LaterSteps[] = [];
+    for (const query of stepsById(rows.map(({ id }) => id)))
+      later.push(...((await db.executeQuery(query)).rows as LaterSteps[]));
     const laterById = Map.groupBy(later, ({ message_id }) => message_id);
     return new Map(rows.map((row) => [row.id, inOrder(row, laterById.get(row.id) ?? [])]));
   }
 }
 
+const placeholders = (size: number): string[] => Array.from({ length: size }, () => '');
+
+interface ReadRequest extends RequestStatus {
+  readonly createdAt: number;
+}
+
+/**
+ * The oldest and newest requests of a message. Unless they overlap, requests between them were not read: these may have outdated what came
+ * before, except `delivered`, which nothing follows.
+ */
+function acrossGap(
+  oldest: readonly ReadRequest[],
+  newest: readonly ReadRequest[],
+  delivered: readonly ReadRequest[],
+): RequestStatus[] {
+  const known = new Set(oldest.map(({ requestId }) => requestId));
+  const others = newest.filter(({ requestId }) => !known.has(requestId));
+  if (others.length < newest.length) return [...oldest, ...others];
+  const final = [...oldest, ...delivered].map(({ requestId, statuses }) => ({
+    requestId,
+    statuses: statuses.filter(({ status }) => status === 'delivered'),
+  }));
+  const at = Math.min(...newest.map(({ createdAt }) => createdAt));
+  return [...final, { requestId: '', statuses: [{ at, status: 'uncertain' }] }, ...newest];
+}
+
 type Steps = MessageTrail['steps'];
 type WithSteps = Pick<Row, 'id' | 'steps'>;
+type LaterSteps = Pick<Selectable<Schema['message_steps']>, 'message_id' | 'detail'>;
+type RequestRow = WithSteps & Pick<Row, 'location_id' | 'message_id' | 'created_at'>;
 
 /** Sorts whole lists, not single steps: the clock may have been set back between two steps. */
 function inOrder({ steps }: WithSteps, later: readonly { detail: string | null }[]): Steps {
@@ -471,7 +550,7 @@ export function lastOf(requests: readonly RequestStatus[]): LastStatus | undefin
   return requests
     .flatMap(({ statuses }) => statuses)
     .sort((left, right) => left.at - right.at)
-    .reduce<TimedStatus | undefined>(newest, undefined)?.status;
+    .reduce<TimedStatus | undefined>(laterOf, undefined)?.status;
 }
 
 const UNREPORTED: readonly LastStatus[] = ['repeated', 'written', 'uncertain'];
@@ -480,7 +559,7 @@ const UNREPORTED: readonly LastStatus[] = ['repeated', 'written', 'uncertain'];
  * Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. Among those
  * that were not reported, the one that says least about the message counts.
  */
-function newest(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
+function laterOf(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
   if (known === undefined || next.status === 'delivered') return next;
   if (known.status === 'delivered') return known;
   const [before, after] = [UNREPORTED.indexOf(known.status), UNREPORTED.indexOf(next.status)];
@@ -513,6 +592,8 @@ const summaryOf = (row: Row, steps: Steps): MessageSummary => ({
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 });
+
+const trailWith = (row: Row, steps: Steps): MessageTrail => ({ ...summaryOf(row, steps), steps });
 
 function guidOf({ direction, message_id }: Row, steps: Steps): string | null {
   if (direction === 'inbound') return message_id;

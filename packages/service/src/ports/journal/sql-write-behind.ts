@@ -23,6 +23,8 @@ export interface Unwritten {
   state: MessageState | undefined;
   code: string | null;
   updatedAt: number;
+  /** Whether the CRM accepted `delivered` for this request, which repeats a message. */
+  isDeliveredRepeat: boolean;
   readonly steps: WrittenStep[];
 }
 
@@ -67,6 +69,16 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
       from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
   }, changeRow);
 
+  const markDelivered = queriesBySize(
+    (size) =>
+      db
+        .updateTable('messages')
+        .set({ told: sql.lit('delivered') })
+        .where('id', 'in', repeat(size, ''))
+        .compile(),
+    ({ id }: Unwritten) => [id],
+  );
+
   return async function writeBatch(batch) {
     const all = [...batch.values()];
     const opened = all.filter(({ entry }) => entry !== undefined);
@@ -80,6 +92,7 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
       ...insertMessages(opened),
       ...changeMessages(changes),
       ...insertSteps(stepped),
+      ...markDelivered(all.filter(({ isDeliveredRepeat }) => isDeliveredRepeat)),
     ]);
     const changed = new Set(results.flatMap(({ rows }) => rows as { id: string }[]).map(({ id }) => id));
     return changes.map(({ id }) => id).filter((id) => !changed.has(id));
