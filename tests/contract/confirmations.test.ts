@@ -255,6 +255,22 @@ describe('unconfirmed frames', () => {
     expect(trail.steps.find(({ step }) => step === 'not_confirmed')?.detail).toEqual({ reason: 'full' });
   });
 
+  it('M10 T53 of a Mac that keeps reconnecting are in the trail once', async () => {
+    const { bridge, join, send } = await start();
+    const first = await join();
+    const requestId = await send();
+    await until(() => sends(first).length === 1);
+    first.terminate();
+    for (let times = 0; times < 3; times++) {
+      const mac = await join();
+      await until(() => sends(mac).length === 1);
+      mac.terminate();
+    }
+    expect(await bridge.metric('footbridge_mac_sends_repeated_total')).toBe(3);
+    const { steps } = await bridge.journalled(requestId, 'written');
+    expect(steps.filter(({ detail }) => detail?.['again'] === true)).toHaveLength(1);
+  });
+
   it('M10 are given up after ten minutes', async () => {
     const { bridge, join, send } = await start();
     const first = await join();

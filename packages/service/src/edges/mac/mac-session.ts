@@ -97,7 +97,7 @@ export interface SessionDeps {
   readonly frameMemory: FrameMemory;
   readonly journal: Pick<Journal, 'step'>;
   readonly events: MacEvents;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly log: Log;
   readonly host: SessionHost;
   /** Whether the service accepts messages that the owner of a Mac types. */
@@ -110,6 +110,9 @@ const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
 /** Unconfirmed frames are repeated as long as less than this is unsent. */
 const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
+/** Unconfirmed frames are repeated this many at a time, so that a Mac that keeps reconnecting does not get all of them each time (T52). */
+const REPEATED_AT_ONCE = 64;
+const REPEAT_PAUSE_MS = 50;
 /** Leaves room for `again`, so that the frame can be repeated. */
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 /** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
@@ -150,6 +153,8 @@ type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
 interface Backlog {
   /** Undefined while they are collected from other nodes. */
   entries: LedgerEntry[] | undefined;
+  /** Ends the pause before the next ones are written. */
+  endPause?: (() => void) | undefined;
   readonly written: PromiseWithResolvers<void>;
 }
 
@@ -346,27 +351,37 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#writeBacklog();
   }
 
-  /** Writes unconfirmed frames in order, as far as the Mac reads them. */
+  /** Writes unconfirmed frames in order, as far as the Mac reads them. The next ones follow when it confirms one, or after a pause. */
   #writeBacklog(): void {
-    const entries = this.#backlog?.entries;
-    if (entries === undefined) return;
-    while (entries.length > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
+    const backlog = this.#backlog;
+    const entries = backlog?.entries;
+    if (backlog === undefined || entries === undefined) return;
+    backlog.endPause?.();
+    let left = REPEATED_AT_ONCE;
+    while (entries.length > 0 && left > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
       const entry = entries.shift();
-      if (entry?.isOpen === true) this.#writeAgain(entry.frame);
+      if (entry?.isOpen !== true) continue;
+      this.#writeAgain(entry);
+      left--;
     }
-    if (entries.length === 0) this.#endBacklog();
+    if (entries.length === 0) return this.#endBacklog();
+    backlog.endPause = this.#deps.clock.after(REPEAT_PAUSE_MS, () => this.#writeBacklog());
   }
 
   #endBacklog(): void {
+    this.#backlog?.endPause?.();
     this.#backlog?.written.resolve();
     this.#backlog = undefined;
   }
 
-  #writeAgain(frame: SendFrame): void {
+  #writeAgain(entry: LedgerEntry): void {
+    const { frame, isRepeated } = entry;
     if (this.#put({ ...frame, again: true }) === undefined) return;
     this.#deps.host.unconfirmed(this);
     this.#deps.events.repeated();
-    this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
+    // Once for each frame: a Mac that keeps reconnecting must not fill the database (T53).
+    if (!isRepeated) this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
+    entry.isRepeated = true;
   }
 
   get #isEnded(): boolean {

@@ -37,6 +37,8 @@ export interface LedgerEntry {
   isOpen: boolean;
   /** Whether other nodes have copies of it. */
   isCopied: boolean;
+  /** Whether this node has written it again. */
+  isRepeated: boolean;
 }
 
 /** An entry on its way to another node. */
@@ -91,7 +93,7 @@ export class SendLedger {
   /** The frame was written to a socket of the device. */
   add(mac: MacLedger, frame: SendFrame, bytes: number): void {
     const addedAt = this.#clock.monotonic();
-    this.#insert({ frame, bytes, mac, addedAt, isOpen: true, isCopied: false });
+    this.#insert({ frame, bytes, mac, addedAt, isOpen: true, isCopied: false, isRepeated: false });
     this.#trim(mac);
   }
 
@@ -231,7 +233,7 @@ export class SendLedger {
     const inserted: LedgerEntry[] = [];
     for (const { frame, bytes, ageMs, isCopied = false } of frames) {
       if (mac.entries.has(frame.requestId)) continue;
-      const entry = { frame, bytes, mac, addedAt: now - ageMs, isOpen: true, isCopied };
+      const entry = { frame, bytes, mac, addedAt: now - ageMs, isOpen: true, isCopied, isRepeated: false };
       this.#insert(entry);
       inserted.push(entry);
     }
