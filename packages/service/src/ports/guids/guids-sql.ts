@@ -2,6 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { CompiledQuery } from 'kysely';
 
+import { nextTurn } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
 import type { Database, OpenDatabase, Queries } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
@@ -29,7 +30,7 @@ interface PendingMark extends GuidKey {
 }
 
 const CLAIMED = { kind: 'claimed', isNew: true, uncertain: false, isRedelivery: false } as const;
-const PRUNE_BATCH = 5000;
+const PRUNE_BATCH = 500;
 /**
  * A commit costs more than its rows. The more claims the last commit contained, the longer the next claims are collected; a single
  * claim is not delayed.
@@ -143,6 +144,8 @@ class BatchedGuids implements Guids {
           .executeTakeFirst();
         pruned += Number(numDeletedRows);
         if (numDeletedRows < PRUNE_BATCH) return pruned;
+        // SQLite runs in this process: without it, nothing else would run until all batches are deleted.
+        await nextTurn();
       }
     });
   }

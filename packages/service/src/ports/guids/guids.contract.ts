@@ -1,4 +1,6 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { turnsDuring } from '@footbridge/testkit/turns-during';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
@@ -156,6 +158,15 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       expect(await guids.prune(30 * DAY)).toBe(1);
       expect(await guids.claim(KEY, 1)).toEqual({ ...NEW, claimedAt: START + 31 * DAY });
       expect(await other.claim({ ...KEY, guid: 'recent' }, 1)).toMatchObject({ kind: 'held' });
+    });
+
+    it('T54 lets other work run while it prunes many messages', async () => {
+      await sql`
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 5000)
+        INSERT INTO inbound_guids (location_id, guid, state, owner, epoch, uncertain, created_at, updated_at)
+        SELECT 'loc', 'old-' || n, 'sent', 'process-1', 1, 0, 1, 1 FROM numbers`.execute(database.db);
+      expect(await turnsDuring(() => guids.prune(30 * DAY))).toBeGreaterThanOrEqual(10);
+      expect(await guids.prune(30 * DAY)).toBe(0);
     });
 
     it('I6 rejects with EngineError when the database is unavailable', async () => {

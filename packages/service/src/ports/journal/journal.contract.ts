@@ -3,6 +3,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sql } from 'kysely';
 import type { CompiledQuery } from 'kysely';
 import { silentLog } from '@footbridge/testkit/silent-log';
+import { turnsDuring } from '@footbridge/testkit/turns-during';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -10,10 +11,12 @@ import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import type { SqlJournal } from './journal-sql.ts';
 import type { JournalEvent, NewEntry } from './journal.ts';
+import { keyedHash } from './keyed-hash.ts';
 
 const DAY = 86_400_000;
 const HANDLE_KEYS = [Buffer.alloc(32, 1)];
 const PHONE = '+15555550100';
+const hashOf = (handle: string) => keyedHash(HANDLE_KEYS).handle(handle)[0] ?? '';
 
 export function journalContract(name: string, open: () => Promise<OpenDatabase>): void {
   describe(`journal: ${name}`, () => {
@@ -703,6 +706,22 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.prune(30 * DAY)).toBe(1203);
       expect(await count('messages')).toBe(1);
       expect(await count('message_steps')).toBe(1);
+    });
+
+    it('T54 lets other work run while it deletes many messages', async () => {
+      const insert = async () => {
+        await sql`
+          WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2000)
+          INSERT INTO messages (id, direction, location_id, kind, status, phone_hash, length, created_at, updated_at)
+          SELECT 'old-' || n, 'outbound', 'loc1', 'text', 'accepted', ${hashOf(PHONE)}, 1, 1, 1 FROM numbers`.execute(
+          database.db,
+        );
+      };
+      await insert();
+      expect(await turnsDuring(() => journal.prune(30 * DAY))).toBeGreaterThanOrEqual(10);
+      await insert();
+      expect(await turnsDuring(() => journal.erase({ handle: PHONE }))).toBeGreaterThanOrEqual(10);
+      expect(await count('messages')).toBe(0);
     });
 
     it('prunes the messages of some locations earlier or later than the others', async () => {

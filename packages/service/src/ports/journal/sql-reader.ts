@@ -46,7 +46,7 @@ export interface PruneTimes {
 }
 
 const DIRECTIONS = ['outbound', 'inbound'] as const;
-const DELETE_BATCH = 1000;
+const DELETE_BATCH = 200;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
@@ -468,6 +468,8 @@ export function createReader(db: Database, hash: KeyedHash) {
       }
       deleted += ids.length;
       if (ids.length < DELETE_BATCH) return deleted;
+      // SQLite runs in this process: without it, nothing else would run until all batches are deleted.
+      await nextTurn();
     }
   }
 

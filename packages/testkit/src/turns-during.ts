@@ -1,0 +1,15 @@
+/** Resolves with the number of times that other work could run before the promise of `act` was settled. */
+export async function turnsDuring(act: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let next = setImmediate(count);
+  function count(): void {
+    turns++;
+    next = setImmediate(count);
+  }
+  try {
+    await act();
+  } finally {
+    clearImmediate(next);
+  }
+  return turns;
+}
