@@ -128,8 +128,18 @@ describe('traces', () => {
 
   it('are not started by a request without a valid signature', async () => {
     const { bridge, collector } = await start();
-    const answer = await bridge.post(GOOD, { unsigned: true, headers: SAMPLED });
-    expect(answer.status).toBe(401);
+    const answers = await Promise.all([
+      bridge.post(GOOD, { unsigned: true, headers: SAMPLED }),
+      bridge.fetch({ method: 'GET', headers: SAMPLED }),
+      bridge.fetch({ method: 'POST', headers: { ...SAMPLED, 'Content-Encoding': 'gzip' }, body: '{}' }),
+      bridge.fetch({ method: 'POST', headers: SAMPLED, body: 'x'.repeat(1_100_000) }),
+      bridge.fetch({
+        method: 'POST',
+        headers: { ...SAMPLED, 'Content-Type': 'application/json' },
+        body: 'no JSON',
+      }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([401, 405, 415, 413, 400]);
     await bridge.close();
     expect(collector.spans()).toEqual([]);
   });

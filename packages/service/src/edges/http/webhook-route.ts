@@ -38,6 +38,8 @@ export interface HandledRequest extends Pick<WebhookResponse, 'status' | 'code'>
   readonly method: string;
   readonly path: string;
   readonly requestId: RequestId;
+  /** Whether a trusted key signed it. */
+  readonly isSigned: boolean;
   /** The raw header, not validated. */
   readonly traceparent: unknown;
   readonly ms: number;
@@ -74,7 +76,8 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
     if (channel === undefined) return false;
     const requestId = nextRequestId();
     const { method = '' } = request;
-    const received = { method, path, requestId, traceparent: request.headers['traceparent'] };
+    const { traceparent } = request.headers;
+    const received = { method, path, requestId, traceparent, isSigned: false };
     if (method !== 'POST') {
       write(received, response, WRONG_METHOD, performance.now());
       return true;
@@ -95,6 +98,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
         address: addressKey(address),
       }).then((outcome) => {
         if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
+        received.isSigned = outcome.kind !== 'unsigned';
         write(received, response, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
       });
     };
@@ -108,7 +112,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
   };
 }
 
-type Received = Pick<HandledRequest, 'method' | 'path' | 'requestId' | 'traceparent'>;
+type Received = Pick<HandledRequest, 'method' | 'path' | 'requestId' | 'traceparent' | 'isSigned'>;
 
 interface Rendered extends WebhookResponse {
   readonly type: string;

@@ -33,6 +33,7 @@ describe('the trace of a message', () => {
     first.traces.handled({
       path: '/crm/webhook',
       requestId,
+      isSigned: true,
       traceparent: CALLER,
       status: 200,
       code: '',

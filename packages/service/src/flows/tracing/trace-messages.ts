@@ -32,6 +32,7 @@ export interface MessageTracesDeps {
 export interface HandledWebhook {
   readonly path: string;
   readonly requestId: string;
+  readonly isSigned: boolean;
   readonly traceparent: unknown;
   readonly status: number;
   readonly code: string;
@@ -53,7 +54,6 @@ interface OpenTrace {
 type Attributes = FinishedSpan['attributes'];
 
 const MAX_OPEN = 5000;
-const UNAUTHORIZED = 401;
 const SERVER_ERROR = 500;
 
 /**
@@ -73,8 +73,8 @@ export class MessageTraces {
   }
 
   /** Records the span of a webhook. An unsigned request starts no trace: its sender must not be able to flood the collector. */
-  handled({ path, requestId, traceparent, status, code, ms }: HandledWebhook): void {
-    if (status === UNAUTHORIZED) return;
+  handled({ path, requestId, isSigned, traceparent, status, code, ms }: HandledWebhook): void {
+    if (!isSigned) return;
     const caller = parseTraceParent(traceparent);
     const traceId = caller?.traceId ?? traceIdOf(requestId);
     if (!this.#deps.isSampled(traceId, caller)) return;
