@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { parseSync } from 'oxc-parser';
 
-const SOURCES = ['packages/{service,media,agent}/src/**/*.ts'];
+const SOURCES = ['packages/{service,media,agent,runtime}/src/**/*.ts'];
 const LEVELS = new Set(['debug', 'info', 'warn', 'error']);
 const [START, END] = ['<!-- log events -->', '<!-- /log events -->'];
 

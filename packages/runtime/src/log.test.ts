@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
 import { expect, it } from 'vitest';
 
 import { createLog } from './log.ts';
@@ -67,4 +71,36 @@ it('shows the stack frames of an unexpected error, without its message or the pa
   expect(err.stack[0]).toMatch(/log\.test\.ts:\d+:\d+/);
   expect(err.stack.length).toBeLessThanOrEqual(8);
   expect(err.stack.join('\n')).not.toMatch(/second line|file:\/\/\/.*packages/);
+});
+
+/** Logs 100 MB to a standard output that is not read, then a line after it was read. */
+const FLOOD = `
+  import { createLog } from ${JSON.stringify(import.meta.resolve('./log.ts'))};
+  import { once } from 'node:events';
+  const log = createLog('info');
+  const padding = 'x'.repeat(1000);
+  for (let line = 0; line < 100_000; line++) {
+    log.info({ event: 'test.line', line, padding }, 'line');
+    if (line % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  process.send('written');
+  await once(process, 'message');
+  process.disconnect();`;
+
+it('T52 drops lines while standard output is not read, and reports how many', async () => {
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', FLOOD];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  await once(child, 'message');
+  const events: string[] = [];
+  let dropped = 0;
+  child.send('read');
+  const { stdout } = child;
+  if (stdout === null) throw new Error('the child has no standard output');
+  for await (const line of createInterface({ input: stdout })) {
+    const { event, lines: lost = 0 } = JSON.parse(line) as { event: string; lines?: number };
+    events.push(event);
+    dropped += lost;
+  }
+  expect(dropped).toBeGreaterThan(50_000);
+  expect(events.filter((event) => event === 'test.line').length + dropped).toBe(100_000);
 });

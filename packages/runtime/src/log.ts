@@ -37,15 +37,34 @@ const HIDDEN = '[hidden]';
 export interface LogOptions {
   /** Written to every line as `service`. */
   readonly service?: string;
-  /** Writes each line before the call returns. Otherwise lines are written in the background. */
+  /** Writes each line before the call returns. Otherwise lines are written in the background, and dropped while too many wait. */
   readonly sync?: boolean;
   /** Receives the lines instead of standard output. */
   readonly destination?: { write(line: string): void };
 }
 
+/** Bytes that wait for a slow reader of standard output: about 30,000 lines. */
+const MAX_UNWRITTEN = 8 * 1_048_576;
+
 /** Returns a log that writes one JSON object per line. */
 export function createLog(level: string, options: LogOptions = {}): Log {
-  const { service, sync = false, destination = pino.destination({ sync, minLength: 0 }) } = options;
+  const { service, sync = false, destination } = options;
+  if (destination !== undefined) return logTo(destination, level, service);
+  if (sync) return logTo(pino.destination({ sync }), level, service);
+  const output = pino.destination({ sync, maxLength: MAX_UNWRITTEN });
+  const log = logTo(output, level, service);
+  // A reader that hangs must cost lines, not the memory of the process or its time.
+  let lines = 0;
+  output.on('drop', () => lines++);
+  output.on('drain', () => {
+    if (lines === 0) return;
+    log.warn({ event: 'log.lines_dropped', lines }, 'log lines dropped, standard output was not read');
+    lines = 0;
+  });
+  return log;
+}
+
+function logTo(destination: pino.DestinationStream, level: string, service: string | undefined): Log {
   return pino(
     {
       level,
