@@ -26,6 +26,7 @@ export const GROUPS = {
     'tests/contract/macs-crash.test.ts',
     'tests/kit/browser.test.ts',
     'scripts/release.test.ts',
+    'tests/deploy/image.test.ts',
   ],
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [
