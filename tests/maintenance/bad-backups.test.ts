@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -154,6 +154,19 @@ describe('footbridge restore', () => {
     expect(readFileSync(former[0] ?? '', 'utf8')).toMatch(/^not a database/);
     const restored = await dump({ engine: 'sqlite', file: join(broken, 'footbridge.sqlite') });
     expect(restored['licenses']).toEqual(before['licenses']);
+  });
+
+  it('run as root leaves files that belong to the owner of the data folder', async () => {
+    const dataDir = join(await tempDir(cleanup), 'data');
+    cpSync(env.DATA_DIR, dataDir, { recursive: true });
+    writeFileSync(join(dataDir, 'operator-token'), 'the operator token\n');
+    const file = join(folder, 'with-secrets');
+    await backup(depsOf({ DATA_DIR: dataDir }), file, false);
+    // Another user than root cannot give files away, and owns both.
+    if (process.getuid?.() === 0) chownSync(dataDir, 1000, 1000);
+    await restore(depsOf({ DATA_DIR: dataDir }), file);
+    for (const name of ['footbridge.sqlite', 'operator-token'])
+      expect(statSync(join(dataDir, name))).toMatchObject({ uid: statSync(dataDir).uid, mode: 0o100600 });
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { migrateSqlite } from '../sql/migrate-sqlite.ts';
+import { giveToFolderOwner } from '../sql/private-file.ts';
 import type { RowsRecord } from './backup-records.ts';
 import { decodeRow } from './copy-text.ts';
 import { MaintenanceError } from './maintenance-error.ts';
@@ -46,7 +47,9 @@ interface Loading {
 }
 
 async function createLoading(path: string, { tables, migration }: TargetShape): Promise<Loading> {
-  await (await open(path, 'wx', 0o600)).close();
+  const created = await open(path, 'wx', 0o600);
+  giveToFolderOwner(created.fd, path);
+  await created.close();
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   const close = () => {
     if (database.isOpen) database.close();

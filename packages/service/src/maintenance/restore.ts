@@ -6,6 +6,7 @@ import type { BackupSummary } from '@footbridge/protocol/maintenance';
 
 import type { DatabaseConfig } from '../config/config.ts';
 import { MIGRATIONS } from '../sql/migrations.ts';
+import { giveToFolderOwner } from '../sql/private-file.ts';
 import { tablesAt } from '../sql/tables-at.ts';
 import type { BackupDeps } from './backup.ts';
 import { readBackup } from './backup-records.ts';
@@ -21,8 +22,6 @@ import type { SealedReader } from './sealed-file.ts';
 import { SECRET_FILES } from './secret-files.ts';
 import { syncFolder } from './sync-folder.ts';
 
-type RestoreDeps = BackupDeps;
-
 export interface Restored {
   readonly backup: BackupSummary;
   /** The paths of the previous databases that were kept. */
@@ -30,7 +29,7 @@ export interface Restored {
 }
 
 /** Reads the whole backup. Throws when it is damaged, newer than this program, or encrypted with another key. */
-export async function checkBackup(deps: RestoreDeps, file: string): Promise<BackupSummary> {
+export async function checkBackup(deps: BackupDeps, file: string): Promise<BackupSummary> {
   const input = await openFile(file);
   try {
     return (await verify(deps, await openSealed(input, deps.key), file)).summary;
@@ -40,7 +39,7 @@ export async function checkBackup(deps: RestoreDeps, file: string): Promise<Back
 }
 
 /** Verifies a backup, loads it next to the current data, then replaces that data. A failure before the last step changes nothing. */
-export async function restore(deps: RestoreDeps, file: string): Promise<Restored> {
+export async function restore(deps: BackupDeps, file: string): Promise<Restored> {
   const input = await openFile(file);
   const targets = new Map<DatabaseName, RestoreTarget>();
   const { dataDir } = deps.config;
@@ -78,7 +77,7 @@ async function openFile(file: string): Promise<FileHandle> {
 }
 
 async function verify(
-  { onRows, signal }: RestoreDeps,
+  { onRows, signal }: BackupDeps,
   sealed: SealedReader,
   file: string,
 ): Promise<{ summary: BackupSummary; manifest: Manifest }> {
@@ -134,7 +133,7 @@ const openTarget = async (database: DatabaseConfig, shape: TargetShape): Promise
       );
 
 async function load(
-  { onRows, failpoint, signal }: RestoreDeps,
+  { onRows, failpoint, signal }: BackupDeps,
   sealed: SealedReader,
   targets: ReadonlyMap<DatabaseName, RestoreTarget>,
 ): Promise<void> {
@@ -155,8 +154,10 @@ async function writeSecretFiles(dataDir: string, files: Manifest['files']): Prom
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   for (const [name, content] of Object.entries(files)) {
     await rm(loadingName(dataDir, name), { force: true });
-    const file = await open(loadingName(dataDir, name), 'wx', 0o600);
+    const path = loadingName(dataDir, name);
+    const file = await open(path, 'wx', 0o600);
     try {
+      giveToFolderOwner(file.fd, path);
       await file.writeFile(content);
       await file.sync();
     } finally {
@@ -167,7 +168,7 @@ async function writeSecretFiles(dataDir: string, files: Manifest['files']): Prom
 
 /** The databases and the files are replaced one after the other; until all are, the service refuses to start. */
 async function replace(
-  { config: { dataDir }, failpoint }: RestoreDeps,
+  { config: { dataDir }, failpoint }: BackupDeps,
   targets: ReadonlyMap<DatabaseName, RestoreTarget>,
   files: Manifest['files'],
 ): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -29,5 +29,18 @@ it('T56 files that others may read lose these rights', async () => {
   chmodSync(file, 0o644);
   const database = await openDatabase({ engine: 'sqlite', file }, () => {});
   expect(mode(file)).toBe(0o600);
+  await database.close();
+});
+
+it('a database that root creates belongs to the owner of its folder', async () => {
+  // Another user than root cannot give files away, and owns both.
+  if (process.getuid?.() === 0) chownSync(folder, 1000, 1000);
+  const database = await openDatabase(
+    { engine: 'sqlite', file: join(folder, 'footbridge.sqlite') },
+    () => {},
+  );
+  const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
+  expect(owners.length).toBeGreaterThan(1);
+  expect(new Set(owners)).toEqual(new Set([statSync(folder).uid]));
   await database.close();
 });

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fchownSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** SQLite gives its other files the mode of the database when it creates them. */
@@ -7,6 +7,22 @@ const COMPANIONS = ['', '-wal', '-shm'];
 /** Creates the file and its folder for this user only, and takes the rights of others away from files that exist. */
 export function makePrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  closeSync(openSync(file, 'a', 0o600));
+  try {
+    const created = openSync(file, 'ax', 0o600);
+    giveToFolderOwner(created, file);
+    closeSync(created);
+  } catch (error) {
+    if (!existsSync(file)) throw error;
+  }
   for (const companion of COMPANIONS) if (existsSync(file + companion)) chmodSync(file + companion, 0o600);
+}
+
+/**
+ * Gives a new file to the owner of its folder: root may maintain the data of a service that runs as another user. By its descriptor,
+ * because that user could replace the path by a link.
+ */
+export function giveToFolderOwner(descriptor: number, file: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(dirname(file));
+  fchownSync(descriptor, uid, gid);
 }
