@@ -209,6 +209,22 @@ describe('settings', () => {
     ).toEqual([]);
   });
 
+  it('Redis without what all nodes must share causes a warning each', () => {
+    const nodes = { REDIS_URL: 'redis://127.0.0.1', DATABASE_URL: 'postgres://127.0.0.1/footbridge' };
+    expect(loadConfig(nodes).warnings).toEqual([
+      expect.stringMatching(/^REDIS_URL is set without CRM_OAUTH_ENCRYPTION_KEY: .*opt-outs/),
+      expect.stringMatching(/^REDIS_URL is set with ASSET_STORE=disk: .*attachments/),
+    ]);
+    const shared = {
+      CRM_OAUTH_ENCRYPTION_KEY: '0123456789abcdef'.repeat(4),
+      ASSET_STORE: 's3',
+      ASSET_S3_ENDPOINT: 'https://s3.example.com/bucket',
+      ASSET_S3_ACCESS_KEY_ID: 'id',
+      ASSET_S3_SECRET_ACCESS_KEY: 'secret',
+    };
+    expect(loadConfig({ ...nodes, ...shared }).warnings).toEqual([]);
+  });
+
   it('both listeners on one port are a problem unless their addresses differ', () => {
     const same = ['ADMIN_PORT must differ from PORT: both listeners would use the same address'];
     expect(problemsOf({ ADMIN_PORT: '4600' })).toEqual(same);

@@ -186,10 +186,28 @@ export function inspectConfig(env: Environment): InspectedConfig {
     warnings: [
       ...unknownSettings(env),
       ...unusedSettings(settings, env),
+      ...clusterWarnings(settings),
       ...(config === undefined ? [] : [...oauthWarnings(config.oauth), ...channelWarnings(config.crm)]),
     ],
     summary,
   };
+}
+
+/** What a node keeps in its own DATA_DIR unless a setting gives it to all nodes. */
+function clusterWarnings({ redisUrl, oauthEncryptionKeys, assetStore }: Settings): string[] {
+  if (redisUrl === undefined) return [];
+  return [
+    ...(oauthEncryptionKeys === undefined
+      ? [
+          'REDIS_URL is set without CRM_OAUTH_ENCRYPTION_KEY: each node hashes phone numbers with its own key, so other nodes do not apply the opt-outs that it records; set the same key on every node',
+        ]
+      : []),
+    ...(assetStore === 'disk'
+      ? [
+          'REDIS_URL is set with ASSET_STORE=disk: each node has its own attachments, and other nodes respond to their addresses with 404; with several nodes set ASSET_STORE=s3',
+        ]
+      : []),
+  ];
 }
 
 /** HighLevel accepts incomplete settings of an added channel, and then loses messages in one direction. */
