@@ -31,7 +31,8 @@ const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'),
 const release = join(scratch, 'release');
 let prepared: Promise<readonly string[]> | undefined;
 /** The archives take a minute, so all tests share them. */
-const prepareOnce = () => (prepared ??= prepareRelease(release, '2026-01-31'));
+const prepareOnce = () => (prepared ??= prepareRelease(release, '2026-01-31', REPOSITORY));
+const REPOSITORY = { type: 'git', url: 'git+https://github.com/owner/footbridge.git' } as const;
 
 interface Installed {
   readonly folder: string;
@@ -181,6 +182,11 @@ describe.each([
   let installed: Installed;
   beforeAll(async () => {
     installed = await installOnce(name);
+  });
+
+  it('names the repository that its provenance is signed for', () => {
+    const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8'));
+    expect(manifest.repository).toEqual(REPOSITORY);
   });
 
   it('is installed without a registry, with the dependencies that it imports and no others', () => {

@@ -13,6 +13,8 @@ import { packProgram } from './pack-program.ts';
 import { contentFaults } from './release/archive-contents.ts';
 import type { ArchiveRules } from './release/archive-contents.ts';
 import { changelogEntry } from './release/changelog.ts';
+import { repositoryOf } from './release/repository.ts';
+import type { Repository } from './release/repository.ts';
 import { sbomFaults } from './release/sbom.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -31,7 +33,11 @@ class ReleaseError extends Error {
 }
 
 /** Builds the release in `folder`. Resolves with the lines to print. */
-export async function prepareRelease(folder: string, today: string): Promise<string[]> {
+export async function prepareRelease(
+  folder: string,
+  today: string,
+  repository = repositoryOf(process.env),
+): Promise<string[]> {
   await prepareOutputFolder(folder);
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const entry = changelogEntry(await readFile(join(ROOT, 'CHANGELOG.md'), 'utf8'), version, today);
@@ -44,6 +50,7 @@ export async function prepareRelease(folder: string, today: string): Promise<str
   for (const [name, build] of Object.entries(PACKAGES)) {
     const source = join(building, name);
     await build(source);
+    await nameRepository(source, repository);
     archives.push(await pack(name, source, folder, rules[name]));
     await writeSbom(source, join(folder, `${name}-${version}.cdx.json`));
   }
@@ -65,6 +72,13 @@ export async function prepareRelease(folder: string, today: string): Promise<str
     `Heading for CHANGELOG.md: ${entry.heading}`,
     `After that commit, push the tag: git tag --sign v${version} --message "Footbridge ${version}" && git push origin v${version}`,
   ];
+}
+
+async function nameRepository(source: string, repository: Repository | undefined): Promise<void> {
+  if (repository === undefined) return;
+  const file = join(source, 'package.json');
+  const manifest = JSON.parse(await readFile(file, 'utf8')) as object;
+  await writeFile(file, `${JSON.stringify({ ...manifest, repository }, null, 2)}\n`);
 }
 
 interface Packed {
