@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -88,6 +89,7 @@ async function run(rows: number, engine: string): Promise<void> {
     const folder = await tempDir(cleanup);
     const file = join(folder, 'footbridge.backup');
     const dataDir = join(folder, 'data');
+    await mkdir(dataDir);
     let url = `sqlite:${join(dataDir, 'footbridge.sqlite')}`;
     if (engine === 'postgres') {
       const server = await startPostgres();
