@@ -62,7 +62,7 @@ function setUp(
   const call = (most = 100, more: Partial<CrmCall<string>> = {}, guard: SendGuard = {}) => {
     let seen = 0;
     return retry({
-      attempt: (previous) => client.attempt({ ...CALL, ...more }, { previous, signal, ...guard }),
+      attempt: (previous) => client.attempt({ ...CALL, ...more }, { previous, cancellation: cancelled, ...guard }),
       policy: (failure, progress) => {
         if (failure.kind === 'token_expired') return backoff(failure, progress);
         failures.push({ ...failure, attempts: progress.attempts });
@@ -71,7 +71,7 @@ function setUp(
       clock,
       random: () => 1,
       isWanted: () => !signal.aborted,
-      signal,
+      cancellation: cancelled,
     });
   };
   return {
@@ -139,7 +139,7 @@ describe('one attempt', () => {
     const { attempt, clock, sent } = setUp([response(200)], {}, 1);
     await attempt();
     const stop = new AbortController();
-    const queued = attempt({ signal: stop.signal });
+    const queued = attempt({ cancellation: stop });
     await clock.advance(100);
     stop.abort();
     expect(await queued).toMatchObject({ kind: 'cancelled' });

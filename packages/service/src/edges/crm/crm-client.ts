@@ -147,7 +147,7 @@ class HttpCrmClient implements MeasuredCrmClient {
     guard: SendGuard,
   ): Promise<FailedAttempt | undefined> {
     if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
-    if (!(await throttle.enter(isUrgent, guard.signal))) return CANCELLED;
+    if (!(await throttle.enter(isUrgent, guard.cancellation?.signal))) return CANCELLED;
     const blocked = circuitFailure(throttle);
     if (blocked !== undefined) throttle.leave();
     return blocked;

@@ -33,14 +33,13 @@ export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
     // An id that does not fit into one path segment is not a contact of the CRM.
     if (usableMessageId(contactId) === undefined) return undefined;
     const deadline = new AbortController();
-    const { signal } = deadline;
     const cancel = clock.after(WITHIN_MS, () => deadline.abort());
     let latest: Attempt<string | undefined> | undefined;
     const result = await retry({
       attempt: async (previous) =>
-        (latest = await calls.readPhone(locationId, contactId, WITHIN_MS, { previous, signal })),
+        (latest = await calls.readPhone(locationId, contactId, WITHIN_MS, { previous, cancellation: deadline })),
       policy: once,
-      isWanted: () => !signal.aborted,
+      isWanted: () => !deadline.signal.aborted,
       clock,
     });
     cancel();

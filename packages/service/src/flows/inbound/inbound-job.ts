@@ -107,21 +107,13 @@ export class InboundJob {
     policy: RetryPolicy = inboundRetryPolicy,
   ): Promise<Attempt<T>> {
     const cancellation = this.#cancellation;
-    const guard = (previous: FailedAttempt | undefined): SendGuard => ({
-      previous,
-      get signal() {
-        return cancellation.signal;
-      },
-      fence: () => this.#fence(),
-    });
+    const fence = () => this.#fence();
     return retry({
-      attempt: (previous) => attempt(guard(previous)),
+      attempt: (previous) => attempt({ previous, cancellation, fence }),
       policy,
       clock: this.#deps.clock,
       isWanted: () => this.isWanted(),
-      get signal() {
-        return cancellation.signal;
-      },
+      cancellation,
       onFailure: (failure) => this.#note(failure),
     });
   }

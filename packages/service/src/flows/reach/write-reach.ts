@@ -97,7 +97,7 @@ export class ReachWriter {
         policy: RETRY_POLICY,
         clock,
         isWanted: () => !signal.aborted,
-        signal,
+        cancellation: this.#closing,
       });
       if (result.ok && result.value === 'updated') await fields.set(locationId, handle, field);
       if (!result.ok && result.kind !== 'cancelled') {

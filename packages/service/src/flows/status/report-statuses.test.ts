@@ -1107,7 +1107,7 @@ describe('in any order of events', () => {
           const faults = new Map(messages.map((message, index) => [`m${index}`, [...message.faults]]));
           const put: StatusCalls['put'] = async (update, guard) => {
             await scheduler.schedule(Promise.resolve(), `${update.status} is queued`);
-            if (guard.signal?.aborted || !(await guard.fence?.())) return CANCELLED;
+            if (guard.cancellation?.signal.aborted || !(await guard.fence?.())) return CANCELLED;
             await scheduler.schedule(Promise.resolve(), `${update.status} travels`);
             const seen = arrivals.get(update.messageId) ?? [];
             arrivals.set(update.messageId, seen);

@@ -130,10 +130,10 @@ it('A5 a withdrawn status is not sent at all, and leaves the queue of the rate l
   const queued = setUp([AWAY], 'pending');
   const result = queued.delivery.send();
   await queued.clock.advance(0);
-  expect(queued.guards[0]?.signal?.aborted).toBe(false);
+  expect(queued.guards[0]?.cancellation?.signal.aborted).toBe(false);
   queued.delivery.supersede();
-  expect(queued.guards[0]?.signal?.aborted).toBe(false);
+  expect(queued.guards[0]?.cancellation?.signal.aborted).toBe(false);
   queued.delivery.withdraw();
-  expect(queued.guards[0]?.signal?.aborted).toBe(true);
+  expect(queued.guards[0]?.cancellation?.signal.aborted).toBe(true);
   expect(await result).toBe(CANCELLED);
 });

@@ -1,13 +1,13 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import { LeaseFence } from '../../ports/switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import type { StatusCalls, StatusUpdate } from './status-calls.ts';
-import { statusRetryPolicy } from './status-retry-policy.ts';
+import { STATUS_RETRY_POLICIES } from './status-retry-policy.ts';
 import type { StatusSource } from './status-retry-policy.ts';
 
 export interface StatusDeliveryDeps extends LeaseChecks {
@@ -81,36 +81,23 @@ export class StatusDelivery {
 
   /** Resolves with the last attempt. Never rejects. */
   send(): Promise<Attempt<undefined>> {
-    const { clock } = this.#deps;
-    const superseded = this.#superseded;
     return retry({
       attempt: (previous) => this.#put(previous),
-      policy: statusRetryPolicy(this.source),
-      clock,
+      policy: STATUS_RETRY_POLICIES[this.source],
+      clock: this.#deps.clock,
       isWanted: (previous) => this.#isWanted(previous),
-      get signal() {
-        return superseded.signal;
-      },
+      cancellation: this.#superseded,
     });
   }
 
   async #put(previous: FailedAttempt | undefined): Promise<Attempt<undefined>> {
     const { calls, clock } = this.#deps;
-    const result = await calls.put(this.update, this.#guard(previous));
+    const cancellation = this.#cancellation(previous);
+    const fence = () => this.#fence(previous);
+    const result = await calls.put(this.update, { previous, cancellation, fence });
     if (!result.ok && result.kind === 'timeout' && result.inDoubt === true)
       this.#timedOutAt = clock.monotonic();
     return result;
-  }
-
-  #guard(previous: FailedAttempt | undefined): SendGuard {
-    const cancellation = this.#cancellation(previous);
-    return {
-      previous,
-      get signal() {
-        return cancellation.signal;
-      },
-      fence: () => this.#fence(previous),
-    };
   }
 
   #isWanted(previous: FailedAttempt | undefined): boolean {

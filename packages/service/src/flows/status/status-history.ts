@@ -9,7 +9,7 @@ import { newerStatus } from '../../ports/switchboard/switchboard.ts';
 import type { Lease, ReportedStatus, Switchboard } from '../../ports/switchboard/switchboard.ts';
 import type { KnownStatus, MessageAttempt } from './message-attempt.ts';
 import type { ShownStatus, StatusCalls } from './status-calls.ts';
-import { statusRetryPolicy } from './status-retry-policy.ts';
+import { STATUS_RETRY_POLICIES } from './status-retry-policy.ts';
 
 /** The part of the switchboard that asks other nodes. */
 export type OtherNodes = Pick<
@@ -158,13 +158,13 @@ export class StatusHistory {
     lease: Lease | undefined,
   ): Promise<ShownStatus | undefined> {
     const { calls, clock, isCurrent } = this.#deps;
-    const { signal } = this.#closed;
+    const cancellation = this.#closed;
     const result = await retry({
-      attempt: (previous) => calls.read(locationId, messageId, { previous, signal }),
-      policy: statusRetryPolicy('rejection'),
+      attempt: (previous) => calls.read(locationId, messageId, { previous, cancellation }),
+      policy: STATUS_RETRY_POLICIES.rejection,
       clock,
-      isWanted: () => !this.#closed.isCancelled && (lease === undefined || isCurrent(lease)),
-      signal,
+      isWanted: () => !cancellation.isCancelled && (lease === undefined || isCurrent(lease)),
+      cancellation,
     });
     return result.ok ? result.value : undefined;
   }

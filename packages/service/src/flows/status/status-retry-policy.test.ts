@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { failed } from '../../ports/crm/attempt.ts';
 import type { FailureKind } from '../../ports/crm/attempt.ts';
-import { statusRetryPolicy } from './status-retry-policy.ts';
+import { STATUS_RETRY_POLICIES } from './status-retry-policy.ts';
 import type { StatusSource } from './status-retry-policy.ts';
 
 const HOUR_MS = 3_600_000;
@@ -13,7 +13,7 @@ const retries = (
   kind: FailureKind,
   { attempts = 1, elapsedMs = 0, locationOkMsAgo = Number.POSITIVE_INFINITY } = {},
 ) =>
-  statusRetryPolicy(source)(failed(kind, { status: 500, locationOkMsAgo }), {
+  STATUS_RETRY_POLICIES[source](failed(kind, { status: 500, locationOkMsAgo }), {
     attempts,
     elapsedMs,
     jitter: 1,

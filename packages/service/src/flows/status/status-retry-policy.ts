@@ -15,11 +15,17 @@ const MAX_OWN_ATTEMPTS = 5;
 const MAX_HELD_MS = 60_000;
 const TRANSIENT = new Set(['network', 'timeout', 'http']);
 
-/** `pending` is tried a few times, a terminal status as long as the CRM may accept it (A11). */
-export const statusRetryPolicy =
+const policyOf =
   (source: StatusSource): RetryPolicy =>
   (failure, progress) =>
     isWorthRetrying(source, failure, progress) ? backoff(failure, progress) : undefined;
+
+/** `pending` is tried a few times, a terminal status as long as the CRM may accept it (A11). */
+export const STATUS_RETRY_POLICIES: Readonly<Record<StatusSource, RetryPolicy>> = {
+  pending: policyOf('pending'),
+  terminal: policyOf('terminal'),
+  rejection: policyOf('rejection'),
+};
 
 function isWorthRetrying(source: StatusSource, failure: FailedAttempt, progress: RetryProgress): boolean {
   const { kind } = failure;

@@ -1,3 +1,5 @@
+import type { SignalSource } from './cancellation.ts';
+
 export type FailureKind =
   /** There is no grant for the location. */
   | 'none'
@@ -59,7 +61,7 @@ export interface SendGuard {
   /** The failure that this attempt follows. */
   readonly previous?: FailedAttempt | undefined;
   /** Ends the wait for the rate limit. */
-  readonly signal?: AbortSignal;
+  readonly cancellation?: SignalSource;
   /**
    * Called once, right before the request is sent, since the caller may have lost its lease while the call was queued. False cancels the
    * attempt; a rejection means that the lease store is unavailable.

@@ -1,5 +1,10 @@
+/** What can be cancelled reads the signal only when it has to wait. An AbortController is one too. */
+export interface SignalSource {
+  readonly signal: AbortSignal;
+}
+
 /** An AbortController whose signal is created only when a wait needs it: every status has two, and few of them ever wait. */
-export class Cancellation {
+export class Cancellation implements SignalSource {
   #isCancelled = false;
   #controller: AbortController | undefined;
 

@@ -88,7 +88,7 @@ describe('the retry loop', () => {
 
   it('ends a wait when the signal aborts, makes one more attempt if wanted, and waits no more', async () => {
     const stop = new AbortController();
-    const { clock, done, times } = run([HTTP], { signal: stop.signal });
+    const { clock, done, times } = run([HTTP], { cancellation: stop });
     await clock.advance(100);
     stop.abort();
     expect(await done).toBe(CANCELLED);

@@ -2,6 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { CANCELLED } from './attempt.ts';
 import type { Attempt, FailedAttempt } from './attempt.ts';
+import type { SignalSource } from './cancellation.ts';
 
 export interface RetryProgress {
   /** Requests sent so far. */
@@ -23,14 +24,14 @@ export interface RetryOptions<T> {
   /** Checked before each attempt and after each failure; false cancels the call. */
   readonly isWanted?: (previous: FailedAttempt | undefined) => boolean;
   /** Ends a wait early. After that, one more attempt is made if it is still wanted, and no further wait. */
-  readonly signal?: AbortSignal;
+  readonly cancellation?: SignalSource;
   /** Called for each failure that may be retried. */
   readonly onFailure?: (failure: FailedAttempt) => void;
 }
 
 /** Repeats an attempt until it succeeds, fails for good, is cancelled, or the policy gives up. Resolves with the last result. */
 export async function retry<T>(options: RetryOptions<T>): Promise<Attempt<T>> {
-  const { attempt, policy, clock, random = Math.random, isWanted, onFailure } = options;
+  const { attempt, policy, clock, random = Math.random, isWanted, cancellation, onFailure } = options;
   const startedAt = clock.monotonic();
   let attempts = 0;
   let previous: FailedAttempt | undefined;
@@ -45,8 +46,7 @@ export async function retry<T>(options: RetryOptions<T>): Promise<Attempt<T>> {
     const delayMs = policy(result, { attempts, elapsedMs, jitter: random() });
     if (delayMs === undefined) return result;
     if (delayMs > 0) {
-      // Read here only: the signal may be created on demand.
-      const { signal } = options;
+      const signal = cancellation?.signal;
       if (signal?.aborted) return CANCELLED;
       await clock.sleep(delayMs, signal);
     }
