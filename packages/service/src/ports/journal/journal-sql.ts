@@ -22,8 +22,8 @@ import type {
 } from './journal.ts';
 import { keyedHash } from './keyed-hash.ts';
 import type { KeyedHash } from './keyed-hash.ts';
-import { createReader, lastOf, messageKey } from './sql-reader.ts';
-import type { RequestStatus } from './sql-reader.ts';
+import { createReader, lastOf } from './sql-reader.ts';
+import type { RequestKey, RequestStatus } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
@@ -68,7 +68,7 @@ class WriteBehindJournal implements SqlJournal {
   readonly #flushMs: number;
   readonly #write: WriteBatch;
   readonly #reader: ReturnType<typeof createReader>;
-  readonly #requestStatuses: Batcher<string, readonly RequestStatus[]>;
+  readonly #requestStatuses: Batcher<RequestKey, readonly RequestStatus[]>;
   readonly #recent: RecentEvents;
   readonly #hash: KeyedHash;
   readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
@@ -282,9 +282,9 @@ class WriteBehindJournal implements SqlJournal {
   }
 
   async lastStatus(locationId: string, messageId: string, requestId: string) {
-    const key = messageKey(locationId, messageId);
+    const key = { locationId, messageId, requestId };
     const requests = await this.#requestStatuses.get(key).catch(cannotBeRead);
-    return lastOf((requests ?? []).filter((one) => one.requestId !== requestId));
+    return lastOf(requests ?? []);
   }
 
   async #read<T>(query: () => Promise<T>): Promise<T> {

@@ -32,9 +32,12 @@ export interface RequestStatus {
   readonly statuses: readonly TimedStatus[];
 }
 
-/** Different locations may use the same message id. */
-export const messageKey = (locationId: string, messageId: string): string =>
-  JSON.stringify([locationId, messageId]);
+/** A request, as the key to the other requests for its message. Different locations may use the same message id. */
+export interface RequestKey {
+  readonly locationId: string;
+  readonly messageId: string;
+  readonly requestId: string;
+}
 
 /** Messages from before these times are deleted. */
 export interface PruneTimes {
@@ -55,18 +58,22 @@ const MAX_ENDS = 20;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database, hash: KeyedHash) {
-  /** Queries for the ids of some requests of each message, in one string: SQLite has no lateral joins. */
+  /**
+   * Queries for the ids of some other requests of each message, in one string: SQLite has no lateral joins. Most messages have none, so that
+   * nothing more is read.
+   */
   const idsOf = (requests: RawBuilder<unknown>) =>
     queriesBySize(
       (size) =>
-        sql`WITH asked (location_id, message_id) AS (VALUES ${sql.join(Array.from({ length: size }, () => sql`(${''}, ${''})`))})
+        sql`WITH asked (location_id, message_id, request_id) AS (VALUES ${sql.join(Array.from({ length: size }, () => sql`(${''}, ${''}, ${''})`))})
           SELECT ids FROM (
             SELECT (SELECT string_agg(id, ' ') FROM (
               SELECT id FROM messages
-              WHERE message_id = asked.message_id AND location_id = asked.location_id AND ${requests}
+              WHERE message_id = asked.message_id AND location_id = asked.location_id
+                AND id <> asked.request_id AND ${requests}
             ) AS requests) AS ids FROM asked
           ) AS found WHERE ids IS NOT NULL`.compile(db),
-      (key: string) => JSON.parse(key) as [string, string],
+      ({ locationId, messageId, requestId }: RequestKey) => [locationId, messageId, requestId],
     );
   const oldestOf = idsOf(sql`direction = 'outbound' ORDER BY created_at LIMIT ${sql.lit(MAX_ENDS)}`);
   const newestOf = idsOf(sql`direction = 'outbound' ORDER BY created_at DESC LIMIT ${sql.lit(MAX_ENDS)}`);
@@ -317,16 +324,23 @@ export function createReader(db: Database, hash: KeyedHash) {
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
-    /** By message key. Reads a bounded number of requests of each message. */
-    async requestStatuses(keys: readonly string[]): Promise<ReadonlyMap<string, readonly RequestStatus[]>> {
+    /** Reads a bounded number of other requests for the message of each key. */
+    async requestStatuses(
+      keys: readonly RequestKey[],
+    ): Promise<ReadonlyMap<RequestKey, readonly RequestStatus[]>> {
       const oldest = await requestsIn(oldestOf(keys));
-      const repeated = [...oldest].filter(([, requests]) => requests.length === MAX_ENDS).map(([key]) => key);
+      if (oldest.size === 0) return new Map();
+      const repeated = keys.filter((key) => (oldest.get(messageOf(key))?.length ?? 0) >= MAX_ENDS);
       const newest = await requestsIn(newestOf(repeated));
       const delivered = await requestsIn(deliveredOf(repeated));
-      const found = new Map<string, readonly RequestStatus[]>(oldest);
-      for (const [key, requests] of newest)
-        found.set(key, acrossGap(oldest.get(key) ?? [], requests, delivered.get(key) ?? []));
-      return found;
+      return new Map(
+        keys.map((key) => {
+          const [first = [], last = [], final = []] = [oldest, newest, delivered].map((requests) =>
+            requests.get(messageOf(key))?.filter(({ requestId }) => requestId !== key.requestId),
+          );
+          return [key, last.length === 0 ? first : acrossGap(first, last, final)];
+        }),
+      );
     },
 
     async prune({ before, byLocation, stepsBefore }: PruneTimes): Promise<number> {
@@ -349,18 +363,18 @@ export function createReader(db: Database, hash: KeyedHash) {
     },
   };
 
-  /** Resolves with the requests whose ids the queries find. */
+  /** Resolves with the requests whose ids the queries find, by message. */
   async function requestsIn(queries: readonly CompiledQuery[]): Promise<Map<string, ReadRequest[]>> {
-    const ids: string[] = [];
+    const ids = new Set<string>();
     for (const query of queries) {
       const { rows } = await db.executeQuery(query);
-      for (const found of rows as { ids: string }[]) ids.push(...found.ids.split(' '));
+      for (const found of rows as { ids: string }[]) for (const id of found.ids.split(' ')) ids.add(id);
     }
     const all: RequestRow[] = [];
-    for (const query of rowsById(ids)) all.push(...((await db.executeQuery(query)).rows as RequestRow[]));
+    for (const query of rowsById([...ids])) all.push(...((await db.executeQuery(query)).rows as RequestRow[]));
     const steps = await stepsByMessage(all);
     const requests = all.map((row) => ({
-      key: messageKey(row.location_id, row.message_id ?? ''),
+      key: messageOf({ locationId: row.location_id, messageId: row.message_id ?? '' }),
       requestId: row.id,
       createdAt: row.created_at,
       statuses: (steps.get(row.id) ?? []).flatMap(timedStatus),
@@ -495,6 +509,9 @@ const placeholders = (size: number): string[] => Array.from({ length: size }, ()
 interface ReadRequest extends RequestStatus {
   readonly createdAt: number;
 }
+
+const messageOf = ({ locationId, messageId }: Omit<RequestKey, 'requestId'>) =>
+  JSON.stringify([locationId, messageId]);
 
 /**
  * The oldest and newest requests of a message. Unless they overlap, requests between them were not read: these may have outdated what came
