@@ -47,8 +47,11 @@ export interface SqlJournalDeps {
 }
 
 const FLUSH_STEPS = 500;
-/** A crash before a status that the CRM accepted is written makes the service report it again. */
-const ACCEPTED_FLUSH_MS = 20;
+/**
+ * A crash before a status that the CRM accepted is written makes the service report it again. Above a thousand messages a second these flushes
+ * are collected, because most messages then get all their steps in one write.
+ */
+const ACCEPTED_FLUSH_MS = { min: 20, perMessage: 1, max: 100 } as const;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
@@ -78,6 +81,7 @@ class WriteBehindJournal implements SqlJournal {
   #cancelFlush: (() => void) | undefined;
   /** The delay of the flush that is due. */
   #flushInMs = 0;
+  #acceptedFlushMs: number = ACCEPTED_FLUSH_MS.min;
   #flushing: Promise<void> | undefined;
   #failing = false;
   #closed = false;
@@ -155,7 +159,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#recent.add(at, id, step, recorded);
     this.#unwritten++;
     if (this.#unwritten === FLUSH_STEPS) this.#flushWithin(0);
-    else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
+    else this.#flushWithin(step === 'crm_told' ? this.#acceptedFlushMs : this.#flushMs);
   }
 
   #flushWithin(ms: number): void {
@@ -182,6 +186,8 @@ class WriteBehindJournal implements SqlJournal {
     const batch = this.#batch;
     this.#batch = new Map();
     this.#unwritten = 0;
+    const { min, perMessage, max } = ACCEPTED_FLUSH_MS;
+    this.#acceptedFlushMs = Math.min(Math.max(min, batch.size * perMessage), max);
     for (const { change, tries } of this.#orphans.values()) {
       merge(batch, change, batch.get(change.id));
       if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));

@@ -649,6 +649,26 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
     });
 
+    it('A5 collects accepted statuses for up to 100 ms while there are many, and for 20 ms again afterwards', async () => {
+      const tell = (id: string, messageId: string) => {
+        journal.open(entry({ id, messageId }), 'accepted');
+        journal.step(id, 'crm_told', { detail: { status: 'pending' } });
+      };
+      const isWritten = async (messageId: string) =>
+        (await journal.lastStatus('loc1', messageId, 'another')) === 'pending';
+      for (let n = 0; n < 150; n++) tell(`many-${n}`, `many-${n}`);
+      await clock.advance(20);
+      await until(() => isWritten('many-149'));
+      tell('held', 'held');
+      await clock.advance(99);
+      expect(await isWritten('held')).toBe(false);
+      await clock.advance(1);
+      await until(() => isWritten('held'));
+      tell('alone', 'alone');
+      await clock.advance(20);
+      await until(() => isWritten('alone'));
+    });
+
     it('A5 keeps the statuses of a message whose node was killed before it wrote the entry', async () => {
       const { id } = entry();
       journal.step(id, 'written', { state: 'written' });
