@@ -62,7 +62,8 @@ function setUp(
   const call = (most = 100, more: Partial<CrmCall<string>> = {}, guard: SendGuard = {}) => {
     let seen = 0;
     return retry({
-      attempt: (previous) => client.attempt({ ...CALL, ...more }, { previous, cancellation: cancelled, ...guard }),
+      attempt: (previous) =>
+        client.attempt({ ...CALL, ...more }, { previous, cancellation: cancelled, ...guard }),
       policy: (failure, progress) => {
         if (failure.kind === 'token_expired') return backoff(failure, progress);
         failures.push({ ...failure, attempts: progress.attempts });

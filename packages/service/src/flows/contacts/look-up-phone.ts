@@ -37,7 +37,10 @@ export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
     let latest: Attempt<string | undefined> | undefined;
     const result = await retry({
       attempt: async (previous) =>
-        (latest = await calls.readPhone(locationId, contactId, WITHIN_MS, { previous, cancellation: deadline })),
+        (latest = await calls.readPhone(locationId, contactId, WITHIN_MS, {
+          previous,
+          cancellation: deadline,
+        })),
       policy: once,
       isWanted: () => !deadline.signal.aborted,
       clock,

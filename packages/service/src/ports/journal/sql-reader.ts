@@ -371,7 +371,8 @@ export function createReader(db: Database, hash: KeyedHash) {
       for (const found of rows as { ids: string }[]) for (const id of found.ids.split(' ')) ids.add(id);
     }
     const all: RequestRow[] = [];
-    for (const query of rowsById([...ids])) all.push(...((await db.executeQuery(query)).rows as RequestRow[]));
+    for (const query of rowsById([...ids]))
+      all.push(...((await db.executeQuery(query)).rows as RequestRow[]));
     const steps = await stepsByMessage(all);
     const requests = all.map((row) => ({
       key: messageOf({ locationId: row.location_id, messageId: row.message_id ?? '' }),
