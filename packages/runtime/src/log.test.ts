@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 import { expect, it } from 'vitest';
@@ -73,34 +74,65 @@ it('shows the stack frames of an unexpected error, without its message or the pa
   expect(err.stack.join('\n')).not.toMatch(/second line|file:\/\/\/.*packages/);
 });
 
-/** Logs 100 MB to a standard output that is not read, then a line after it was read. */
-const FLOOD = `
-  import { createLog } from ${JSON.stringify(import.meta.resolve('./log.ts'))};
-  import { once } from 'node:events';
-  const log = createLog('info');
-  const padding = 'x'.repeat(1000);
-  for (let line = 0; line < 100_000; line++) {
-    log.info({ event: 'test.line', line, padding }, 'line');
-    if (line % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
-  }
-  process.send('written');
-  await once(process, 'message');
-  process.disconnect();`;
+/** Runs a program with a log in a process of its own. */
+function run(code: string, stdout: 'pipe' | number = 'pipe') {
+  const program = `
+    import { createLog } from ${JSON.stringify(import.meta.resolve('./log.ts'))};
+    import { once } from 'node:events';
+    const log = createLog('info');
+    ${code}`;
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
+  return spawn(process.execPath, args, { stdio: ['ignore', stdout, 'ignore', 'ipc'] });
+}
+
+async function eventsOf({ stdout }: ReturnType<typeof run>): Promise<{ event: string; lines?: number }[]> {
+  if (stdout === null) throw new Error('the process has no standard output');
+  const events: { event: string; lines?: number }[] = [];
+  for await (const line of createInterface({ input: stdout }))
+    events.push(JSON.parse(line) as (typeof events)[number]);
+  return events;
+}
 
 it('T52 drops lines while standard output is not read, and reports how many', async () => {
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', FLOOD];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = run(`
+    const padding = 'x'.repeat(1000);
+    for (let line = 0; line < 100_000; line++) {
+      log.info({ event: 'test.line', line, padding }, 'line');
+      if (line % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    process.send('written');
+    await once(process, 'message');
+    process.disconnect();`);
   await once(child, 'message');
-  const events: string[] = [];
-  let dropped = 0;
   child.send('read');
-  const { stdout } = child;
-  if (stdout === null) throw new Error('the child has no standard output');
-  for await (const line of createInterface({ input: stdout })) {
-    const { event, lines: lost = 0 } = JSON.parse(line) as { event: string; lines?: number };
-    events.push(event);
-    dropped += lost;
-  }
+  const events = await eventsOf(child);
+  const dropped = events.reduce((sum, { lines: lost = 0 }) => sum + lost, 0);
   expect(dropped).toBeGreaterThan(50_000);
-  expect(events.filter((event) => event === 'test.line').length + dropped).toBe(100_000);
+  expect(events.filter(({ event }) => event === 'test.line').length + dropped).toBe(100_000);
+});
+
+it.each([
+  ['exits', 'process.exit();'],
+  ['crashes', 'throw new Error();'],
+  ['ends', 'process.disconnect();'],
+])('loses no line when the process %s', async (_how, end) => {
+  const child = run(
+    `for (let line = 0; line < 1000; line++) log.info({ event: 'test.line' }, 'line'); ${end}`,
+  );
+  expect(await eventsOf(child)).toHaveLength(1000);
+});
+
+it.skipIf(!existsSync('/dev/full'))('T52 does not stop the process when the disk is full', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = run(
+    `for (let line = 0; line < 10; line++) {
+      log.info({ event: 'test.line' }, 'line');
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    process.exit(7);`,
+    full,
+  );
+  const [code] = (await once(child, 'exit')) as [number | null];
+  closeSync(full);
+  expect(code).toBe(7);
 });

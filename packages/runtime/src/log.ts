@@ -1,5 +1,7 @@
 import pino from 'pino';
 
+import { BackgroundOutput } from './background-output.ts';
+
 /** Fields are ids, codes, counts and times: never a message text, a phone number, a token or a key. */
 export interface LogFields {
   /** A stable name for alerts and searches: `area.what_happened`. */
@@ -51,16 +53,16 @@ export function createLog(level: string, options: LogOptions = {}): Log {
   const { service, sync = false, destination } = options;
   if (destination !== undefined) return logTo(destination, level, service);
   if (sync) return logTo(pino.destination({ sync }), level, service);
-  const output = pino.destination({ sync, maxLength: MAX_UNWRITTEN });
-  const log = logTo(output, level, service);
-  // A reader that hangs must cost lines, not the memory of the process or its time.
-  let lines = 0;
-  output.on('drop', () => lines++);
-  output.on('drain', () => {
-    if (lines === 0) return;
-    log.warn({ event: 'log.lines_dropped', lines }, 'log lines dropped, standard output was not read');
-    lines = 0;
+  const output = new BackgroundOutput({
+    fd: process.stdout.fd,
+    maxBytes: MAX_UNWRITTEN,
+    onDropped: (lines) =>
+      log.warn(
+        { event: 'log.lines_dropped', lines },
+        'log lines dropped, standard output did not accept them',
+      ),
   });
+  const log = logTo(output, level, service);
   return log;
 }
 
