@@ -26,6 +26,8 @@ export class BackgroundOutput {
   #waitingBytes = 0;
   #dropped = 0;
   #isBusy = false;
+  /** Whether another thread is writing. */
+  #isWriting = false;
   /** The rest of a write, until the reader continues. */
   #blocked: Buffer | undefined;
 
@@ -49,7 +51,9 @@ export class BackgroundOutput {
 
   #writeFrom(bytes: Buffer, from: number): void {
     this.#blocked = undefined;
+    this.#isWriting = true;
     write(this.#options.fd, bytes, from, undefined, null, (error, written) => {
+      this.#isWriting = false;
       if (error !== null) return this.#failed(error, bytes.subarray(from));
       if (from + written < bytes.length) return this.#writeFrom(bytes, from + written);
       setTimeout(() => this.#writeWaiting(), COLLECT_MS).unref();
@@ -79,6 +83,8 @@ export class BackgroundOutput {
 
   #writeRest(): void {
     this.#isBusy = true;
+    // Its end cannot be observed any more. It takes microseconds, and comes first.
+    if (this.#isWriting) pause();
     // The second part is the report of dropped lines.
     let rest = Buffer.concat([this.#blocked ?? Buffer.alloc(0), this.#take(), this.#take()]);
     for (let tries = 0; rest.length > 0 && tries < MAX_EXIT_TRIES; tries++) {
@@ -86,7 +92,7 @@ export class BackgroundOutput {
       if (written === undefined) return;
       rest = rest.subarray(written);
       if (written > 0) tries = 0;
-      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_PAUSE_MS);
+      else pause();
     }
   }
 
@@ -99,6 +105,8 @@ export class BackgroundOutput {
     }
   }
 }
+
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_PAUSE_MS);
 
 /** A descriptor that does not block is full until its reader continues. */
 const isBlocked = (error: unknown): boolean =>

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { expect, it } from 'vitest';
@@ -85,11 +87,16 @@ function run(code: string, stdout: 'pipe' | number = 'pipe') {
   return spawn(process.execPath, args, { stdio: ['ignore', stdout, 'ignore', 'ipc'] });
 }
 
-async function eventsOf({ stdout }: ReturnType<typeof run>): Promise<{ event: string; lines?: number }[]> {
+interface LoggedEvent {
+  readonly event: string;
+  readonly line?: number;
+  readonly lines?: number;
+}
+
+async function eventsOf({ stdout }: ReturnType<typeof run>): Promise<LoggedEvent[]> {
   if (stdout === null) throw new Error('the process has no standard output');
-  const events: { event: string; lines?: number }[] = [];
-  for await (const line of createInterface({ input: stdout }))
-    events.push(JSON.parse(line) as (typeof events)[number]);
+  const events: LoggedEvent[] = [];
+  for await (const line of createInterface({ input: stdout })) events.push(JSON.parse(line) as LoggedEvent);
   return events;
 }
 
@@ -115,11 +122,29 @@ it.each([
   ['exits', 'process.exit();'],
   ['crashes', 'throw new Error();'],
   ['ends', 'process.disconnect();'],
-])('loses no line when the process %s', async (_how, end) => {
+])('loses no line and keeps their order when the process %s', async (_how, end) => {
   const child = run(
-    `for (let line = 0; line < 1000; line++) log.info({ event: 'test.line' }, 'line'); ${end}`,
+    `for (let line = 0; line < 1000; line++) log.info({ event: 'test.line', line }, 'line'); ${end}`,
   );
-  expect(await eventsOf(child)).toHaveLength(1000);
+  const events = await eventsOf(child);
+  expect(events.map(({ line }) => line)).toEqual(Array.from({ length: 1000 }, (_, line) => line));
+});
+
+it('keeps the order of lines that the process writes right before it exits', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'footbridge-log-'));
+  const files = Array.from({ length: 12 }, (_, n) => join(folder, String(n)));
+  for (const file of files) {
+    const output = openSync(file, 'a');
+    const child = run(
+      `log.info({ event: 'test.line' }, 'one'); log.info({ event: 'test.line' }, 'two'); process.exit();`,
+      output,
+    );
+    await once(child, 'exit');
+    closeSync(output);
+  }
+  const written = files.map((file) => readFileSync(file, 'utf8').match(/one|two/g));
+  rmSync(folder, { recursive: true });
+  expect(written).toEqual(files.map(() => ['one', 'two']));
 });
 
 it.skipIf(!existsSync('/dev/full'))('T52 does not stop the process when the disk is full', async () => {
