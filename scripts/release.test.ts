@@ -233,12 +233,15 @@ describe('the packed footbridge', () => {
     await startUntil('service.ready', node, [installed.bin, 'start'], env);
   });
 
-  it('runs the demo with its page, and writes nothing beside the package', async () => {
-    const installed = await installOnce('footbridge');
-    const args = [installed.bin, 'demo', '--port', '0', '--json'];
-    await startUntil('"ready":', process.execPath, args, withNodeFirst(process.execPath));
-    expect(readdirSync(join(installed.folder, '..'))).toEqual(['.bin', '.package-lock.json', 'footbridge']);
-  });
+  it.each(nodes)(
+    'runs the demo with its page on Node $version, and writes nothing beside the package',
+    async ({ node }) => {
+      const installed = await installOnce('footbridge');
+      const args = [installed.bin, 'demo', '--port', '0', '--json'];
+      await startUntil('"ready":', node, args, withNodeFirst(node));
+      expect(readdirSync(join(installed.folder, '..'))).toEqual(['.bin', '.package-lock.json', 'footbridge']);
+    },
+  );
 
   it('takes less than 60 MB', async () => {
     const { folder } = await installOnce('footbridge');

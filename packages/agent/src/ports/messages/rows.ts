@@ -87,10 +87,14 @@ const CHAT = { is_filtered: { column: 'is_filtered' } } as const;
 
 const HANDLE = { sender: { column: 'id' }, sender_as_typed: { column: 'uncanonicalized_id' } } as const;
 
-/** A row can be joined to two chats. Its chat is the one that its sender is a member of, else the older one. */
-const CHAT_OF_MESSAGE = `(SELECT j.chat_id FROM chat_message_join j WHERE j.message_id = m.ROWID
-          ORDER BY EXISTS (SELECT 1 FROM chat_handle_join member JOIN handle person ON person.ROWID = member.handle_id
-            WHERE member.chat_id = j.chat_id AND person.id = h.id) DESC, j.chat_id LIMIT 1)`;
+/**
+ * A row can be joined to two chats. Its chat is the one that its sender is a member of, else the older one. Without ORDER BY: SQLite
+ * 3.51, which Node 22 contains, does not find `h` in a subquery of one.
+ */
+const CHAT_OF_MESSAGE = `coalesce(
+          (SELECT min(j.chat_id) FROM chat_message_join j JOIN chat_handle_join member ON member.chat_id = j.chat_id
+            JOIN handle person ON person.ROWID = member.handle_id WHERE j.message_id = m.ROWID AND person.id = h.id),
+          (SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
 
 /** MIME types of files that Messages stores with a uniform type identifier only. */
 const MIME_BY_UTI: Readonly<Record<string, string>> = {
