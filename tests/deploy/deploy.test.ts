@@ -29,7 +29,7 @@ describe('the files in deploy', () => {
     );
     const others = [
       ...Object.keys(parse(read(`${CHART}/values.yaml`)).settings),
-      ...[...read('hosted/fly.toml').matchAll(/^ {2}([A-Z_]+) = /gm)].map(([, name = '']) => name),
+      ...[...read('hosted/fly.toml').matchAll(/^([A-Z_]+) = /gm)].map(([, name = '']) => name),
       ...[...read('hosted/render.yaml').matchAll(/key: ([A-Z_]+)$/gm)].map(([, name = '']) => name),
       ...[...read('docker/Dockerfile').matchAll(/([A-Z_]+)=[\w./]+/g)].map(([, name = '']) => name),
       ...[...read('systemd/footbridge.service').matchAll(/\b([A-Z_]+)=%/g)].map(([, name = '']) => name),
@@ -80,6 +80,13 @@ describe('the files in deploy', () => {
       /```nginx\n([\s\S]+?)```/.exec(readFileSync(join(ROOT, 'docs/operate.md'), 'utf8'))?.[1] ?? '';
     const location = /location \/ \{[\s\S]+?\n {2}\}/;
     expect(location.exec(read('docker/nginx.conf'))?.[0]).toBe(location.exec(manual)?.[0]);
+  });
+
+  it('the unit of systemd allows what a listener on all addresses and the converter need', () => {
+    const unit = read('systemd/footbridge.service');
+    expect(unit).toMatch(/^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
+    const denied = unit.indexOf('SystemCallFilter=~@privileged @resources');
+    expect(unit.indexOf('SystemCallFilter=setpriority')).toBeGreaterThan(denied);
   });
 
   it('pm2 starts the program of the package and waits until it is ready', () => {

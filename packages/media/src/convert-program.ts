@@ -1,11 +1,11 @@
 // The program of the sandboxed child process: converts the file at a fixed path, one request at a time.
 import { readFileSync, statSync } from 'node:fs';
-import { setPriority } from 'node:os';
 
 import type { ConversionReply, ConversionRequest } from './conversion.ts';
 import { ConversionError, MAX_INPUT_BYTES } from './convert/budget.ts';
 import { OutputFile } from './convert/output-file.ts';
 import type { Conversion } from './media-types.ts';
+import { setPriorityIfAllowed } from './process-priority.ts';
 
 type Converted = Omit<Extract<ConversionReply, { ok: true }>, 'ok'>;
 
@@ -47,7 +47,7 @@ async function convert(conversion: Conversion, file: Buffer, to: OutputFile): Pr
   }
 }
 
-setPriority(NICENESS);
+setPriorityIfAllowed(NICENESS);
 // A signal to the whole process group stops the service, which then stops this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
