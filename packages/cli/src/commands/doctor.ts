@@ -92,7 +92,7 @@ const checkVersion = (diagnosis: Diagnosis): Finding =>
 function checkSettings({ settings: { warnings, oauth, missing } }: Diagnosis): Finding[] {
   const unknown = warnings.filter((warning) => !warning.startsWith('OAuth '));
   const found = unknown.map((warning) =>
-    warn('settings', warning, 'correct the name in .env or remove it, then restart the service'),
+    warn('settings', warning, 'correct it in .env or in the environment, then restart the service'),
   );
   if (found.length === 0) found.push(pass('settings', 'all names are known'));
   if (oauth === 'incomplete')
