@@ -198,8 +198,8 @@ it('reports a disk that fills up, and leaves the data and the backup folder as t
   const file = join(folder, 'footbridge.backup');
   await backup(depsOf(env), file, false);
   const before = await dump(database);
-  /** Limits the size of files, so that the file system reports an error in the middle of a write, as on a full disk. */
-  const limited = (blocks: number, ...args: string[]) =>
+  /** Limits the size of files, so that the file system reports an error in the middle of a write, or at the first one, as on a full disk. */
+  const limited = (blocks: number, program: string, ...args: string[]) =>
     promisify(execFile)(
       'sh',
       [
@@ -208,7 +208,7 @@ it('reports a disk that fills up, and leaves the data and the backup folder as t
         'sh',
         process.execPath,
         '--disable-warning=ExperimentalWarning',
-        CLI,
+        program,
         ...args,
       ],
       { cwd: folder, env: { ...settings, PATH: process.env['PATH'] ?? '' } },
@@ -216,18 +216,27 @@ it('reports a disk that fills up, and leaves the data and the backup folder as t
       () => ({ code: 0, stderr: '' }),
       (error: { code: number; stderr: string }) => ({ code: error.code, stderr: error.stderr }),
     );
-  for (const args of [
-    ['backup', join(folder, 'second')],
-    ['restore', file, '--yes'],
-  ]) {
-    const { code, stderr } = await limited(100, ...args);
-    expect(code).toBe(EXIT.failed);
+  for (const [blocks, ...args] of [
+    [100, 'backup', join(folder, 'second')],
+    [100, 'restore', file, '--yes'],
+    [0, 'backup', join(folder, 'second')],
+    [0, 'restore', file, '--yes'],
+    [0, 'migrate'],
+  ] as const) {
+    const { code, stderr } = await limited(blocks, CLI, ...args);
+    expect(code, stderr).toBe(EXIT.failed);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(JSON.parse(stderr)).toMatchObject({ code: 'DISK_FULL' });
   }
+  const started = await limited(0, SERVICE);
+  expect(started).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^footbridge: .*the disk is full/),
+  });
   expect(await dump(database)).toEqual(before);
   expect(readdirSync(folder).toSorted()).toEqual(['backup-key', 'footbridge.backup']);
   expect(readdirSync(env['DATA_DIR'] ?? '')).not.toContainEqual(expect.stringContaining('restoring'));
 });
 
 const CLI = join(import.meta.dirname, '../../packages/cli/src/main.ts');
+const SERVICE = join(import.meta.dirname, '../../packages/service/src/main.ts');

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { chownSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
 import { backup } from '@footbridge/service/maintenance/backup';
@@ -273,6 +275,22 @@ describe('footbridge backup', () => {
   it('contains neither labels nor keys in plain text', () => {
     expect(good.includes('back\\slash')).toBe(false);
     expect(good.includes(KEY)).toBe(false);
+  });
+
+  it('of a database that the user may not read says so', async () => {
+    const dataDir = await tempDir(cleanup);
+    const file = join(dataDir, 'footbridge.sqlite');
+    writeFileSync(file, '', { mode: 0o000 });
+    const module = JSON.stringify(
+      join(import.meta.dirname, '../../packages/service/src/maintenance/snapshot-sqlite.ts'),
+    );
+    // Root may read every file.
+    const program = `import { openSqliteSnapshot } from ${module};
+      process.getuid() || process.setuid(1000);
+      await openSqliteSnapshot(${JSON.stringify(file)}).catch(({ message }) => console.log(message));`;
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(stdout).toBe(`this user may not read the database file ${file}\n`);
   });
 
   it('of a folder without a database fails and creates no file', async () => {

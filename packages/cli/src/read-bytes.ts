@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-import { usageError } from './cli-error.ts';
+import { CliError, EXIT } from './cli-error.ts';
 
 /** Reads a file that the user named; `-` is standard input. */
 export function readBytes(file: string): Buffer {
   try {
     return readFileSync(file === '-' ? 0 : file);
   } catch (error) {
-    throw usageError(`cannot read ${file === '-' ? 'standard input' : file}`, error);
+    throw new CliError(`cannot read ${file === '-' ? 'standard input' : file}`, {
+      exitCode: EXIT.usage,
+      next: 'check its name and that this user may read it',
+      cause: error,
+    });
   }
 }

@@ -67,3 +67,12 @@ export class StartError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** File system errors when the disk, a quota or a file size limit is exhausted, and `disk_full` of PostgreSQL. */
+const FULL = new Set<unknown>(['ENOSPC', 'EDQUOT', 'EFBIG', '53100']);
+/** SQLite reports a failed write as an I/O error unless the disk is full. */
+const SQLITE_FULL = /database or disk is full|disk I\/O error/;
+
+/** Returns whether a write failed because there was no space. */
+export const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && (('code' in error && FULL.has(error.code)) || SQLITE_FULL.test(error.message));

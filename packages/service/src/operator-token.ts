@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { StartError } from './errors.ts';
+import { StartError, isDiskFull } from './errors.ts';
 
 /** Returns the operator token from the settings or from `DATA_DIR/operator-token`. */
 export function operatorToken(
@@ -32,11 +32,10 @@ function secretFile(dataDir: string, name: string, setting: string): { token: st
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     writeFileSync(file, `${token}\n`, { mode: 0o600 });
   } catch (error) {
-    throw new StartError(
-      [`${file} cannot be written; give this user a DATA_DIR it owns, or set ${setting}`],
-      1,
-      error,
-    );
+    const remedy = isDiskFull(error)
+      ? 'the disk is full; free some space and start again'
+      : `give this user a DATA_DIR it owns, or set ${setting}`;
+    throw new StartError([`${file} cannot be written; ${remedy}`], 1, error);
   }
   return { token, made: true };
 }

@@ -2,12 +2,16 @@ import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 
-import type { MaintenanceReport, MaintenanceRequest } from '@footbridge/protocol/maintenance';
+import type {
+  MaintenanceCode,
+  MaintenanceReport,
+  MaintenanceRequest,
+} from '@footbridge/protocol/maintenance';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
 
 import { loadConfig } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
-import { StartError } from '../errors.ts';
+import { StartError, isDiskFull } from '../errors.ts';
 import { reason } from '../sql/open-database.ts';
 import { backup } from './backup.ts';
 import type { BackupDeps } from './backup.ts';
@@ -85,16 +89,19 @@ function depsOf(config: Config, key = config.backupKey): BackupDeps {
 const isDatabaseError = (error: unknown) =>
   error instanceof Error && 'code' in error && /^(ERR_SQLITE_ERROR|[\dA-Z]{5})$/.test(String(error.code));
 
+/** Returns the code of a reason for which the service would not start either, and what to do. */
+function startRemedy({ exitCode, cause }: StartError): { code: MaintenanceCode; next: string } {
+  if (exitCode === 3)
+    return { code: 'SETTINGS_INVALID', next: 'run footbridge config check to list all problems' };
+  if (isDiskFull(cause)) return { code: 'DISK_FULL', next: 'free some space, then run the command again' };
+  return { code: 'DATABASE_UNUSABLE', next: 'see docs/operate.md' };
+}
+
 function errorReport(error: unknown): MaintenanceReport {
   if (error instanceof MaintenanceError)
     return { type: 'error', code: error.code, message: error.message, next: error.next };
   if (error instanceof StartError)
-    return {
-      type: 'error',
-      code: error.exitCode === 3 ? 'SETTINGS_INVALID' : 'DATABASE_UNUSABLE',
-      message: error.problems.join('; '),
-      next: error.exitCode === 3 ? 'run footbridge config check to list all problems' : 'see docs/operate.md',
-    };
+    return { type: 'error', message: error.problems.join('; '), ...startRemedy(error) };
   if (interrupted.signal.aborted)
     return {
       type: 'error',

@@ -131,6 +131,7 @@ function lock(file: string): DatabaseSync {
     // A damaged database cannot be locked, and is a common reason for a restore.
     if (error instanceof Error && /not a database|malformed/.test(error.message)) return database;
     database.close();
+    if (!(error instanceof Error && /locked|busy/.test(error.message))) throw error;
     throw new MaintenanceError(
       'DATABASE_IN_USE',
       `the database file ${file} is in use; nothing was changed`,

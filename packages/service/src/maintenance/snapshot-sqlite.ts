@@ -1,31 +1,48 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
+import { isDiskFull } from '../errors.ts';
 import { reason } from '../sql/open-database.ts';
 import { encodeRow } from './copy-text.ts';
-import { MaintenanceError } from './maintenance-error.ts';
+import { MaintenanceError, writeError } from './maintenance-error.ts';
 import type { RowsPiece, Snapshot } from './snapshot.ts';
 
 const PIECE_CHARACTERS = 1_000_000;
 
 /** Opens a read transaction in WAL mode, which does not block writers. */
 export async function openSqliteSnapshot(file: string): Promise<Snapshot> {
-  if (!existsSync(file))
-    throw new MaintenanceError(
-      'FILE_NOT_FOUND',
-      `the database file ${file} does not exist`,
-      'run this in the folder of the service, with its settings (DATA_DIR, DATABASE_URL)',
-    );
+  checkAccess(file);
   const database = new DatabaseSync(file);
   try {
     database.exec('PRAGMA busy_timeout = 5000; PRAGMA query_only = ON; BEGIN');
     return { ...read(database), close: async () => database.close() };
   } catch (error) {
     database.close();
+    if (isDiskFull(error)) throw writeError(error, file);
     throw new MaintenanceError(
       'DATABASE_UNUSABLE',
       `the database file ${file} cannot be read: ${reason(error)}`,
       'restore a backup, or check that this is the file of the service',
+      error,
+    );
+  }
+}
+
+function checkAccess(file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EACCES')
+      throw new MaintenanceError(
+        'DATABASE_UNUSABLE',
+        `this user may not read the database file ${file}`,
+        'run this as the user of the service, or as root',
+        error,
+      );
+    throw new MaintenanceError(
+      'FILE_NOT_FOUND',
+      `the database file ${file} does not exist`,
+      'run this in the folder of the service, with its settings (DATA_DIR, DATABASE_URL)',
       error,
     );
   }

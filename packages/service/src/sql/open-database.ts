@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { CompiledQuery, PostgresPool, PostgresPoolClient, QueryResult } from 'kysely';
 import type { Pool as PgPool, PoolClient as PgClient } from 'pg';
 
-import { EngineError, StartError } from '../errors.ts';
+import { EngineError, StartError, isDiskFull } from '../errors.ts';
 import { migrate } from './migrate.ts';
 import { markInUse } from './postgres-in-use.ts';
 import { makePrivate } from './private-file.ts';
@@ -173,7 +173,7 @@ export function reason(error: unknown): string {
   const [, newer] = /previously executed migration (\S+) is missing/.exec(error.message) ?? [];
   if (newer !== undefined)
     return `a newer version of Footbridge has changed it (${newer}); start that version, or restore a backup made by this one`;
-  if (/database or disk is full|disk I\/O error/.test(error.message) || code === '53100')
+  if (isDiskFull(error))
     return 'the disk is full; free some space and start again: an interrupted migration leaves the tables as they were';
   if (/not a database|malformed/.test(error.message))
     return 'the file is not a SQLite database, or it is damaged; restore a backup or move it away';
