@@ -11,7 +11,7 @@ import { tablesAt } from '../sql/tables-at.ts';
 import { writeEnd, writeManifest, writeRows } from './backup-records.ts';
 import type { DatabaseName, Manifest } from './backup-records.ts';
 import { databasesOf } from './databases.ts';
-import { MaintenanceError, writeError } from './maintenance-error.ts';
+import { MaintenanceError, databaseNewer, writeError } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 import { createSealed } from './sealed-file.ts';
 import type { SealedWriter } from './sealed-file.ts';
@@ -81,11 +81,7 @@ async function manifestOf(config: Config, snapshots: ReadonlyMap<DatabaseName, S
   for (const [name, { migrations }] of snapshots) {
     const [newer] = compareMigrations(migrations).unknown;
     if (newer !== undefined)
-      throw new MaintenanceError(
-        'DATABASE_NEWER',
-        `a newer version of Footbridge has changed the database (${newer})`,
-        'run this command with the same version as the service',
-      );
+      throw databaseNewer(newer, 'run this command with the same version as the service');
     const migration = migrations.at(-1);
     if (migration === undefined)
       throw new MaintenanceError(

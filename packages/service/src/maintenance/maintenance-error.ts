@@ -35,3 +35,11 @@ export function writeError(error: unknown, file: string): unknown {
     );
   return error;
 }
+
+/** Returns the error for a database with a migration that this version does not know. */
+export const databaseNewer = (migration: string, next: string) =>
+  new MaintenanceError(
+    'DATABASE_NEWER',
+    `a newer version of Footbridge has changed the database (${migration})`,
+    next,
+  );

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { compareMigrations } from '../sql/migrate.ts';
 import { openDatabase } from '../sql/open-database.ts';
 import { databasesOf } from './databases.ts';
-import { MaintenanceError } from './maintenance-error.ts';
+import { MaintenanceError, databaseNewer } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 
 /** Resolves with the migrations that the next start would apply. Changes nothing. */
@@ -15,11 +15,7 @@ export async function checkMigrations(config: Config): Promise<MigrationSummary[
     const { pending, unknown } = compareMigrations(applied);
     const [newer] = unknown;
     if (newer !== undefined)
-      throw new MaintenanceError(
-        'DATABASE_NEWER',
-        `a newer version of Footbridge has changed the database (${newer})`,
-        'start that version, or restore a backup that this version can read',
-      );
+      throw databaseNewer(newer, 'start that version, or restore a backup that this version can read');
     summaries.push({ database, applied: applied.length, pending });
   }
   return summaries;
