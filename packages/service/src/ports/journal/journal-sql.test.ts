@@ -1,5 +1,7 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import { createQueryId } from 'kysely';
+import type { RootOperationNode } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
@@ -21,6 +23,38 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   journalContract('PostgreSQL', async () =>
     openDatabase({ engine: 'postgres', url: await server.createDatabase() }, ignore),
   );
+});
+
+it('T54 SQLite reads the newest messages of each location from the index', async () => {
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
+  const nodes: RootOperationNode[] = [];
+  const db = database.db.withPlugin({
+    transformQuery({ node }) {
+      nodes.push(node);
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+  const journal = createSqlJournal({
+    database: { ...database, db },
+    clock: new FakeClock(),
+    log,
+    handleKeys: [],
+  });
+  await journal.list({ limit: 10, locationIds: ['loc1', 'loc2'] });
+  await journal.newest({ limit: 10, locationIds: ['loc1', 'loc2'] });
+  const all = nodes.map((node) => database.db.getExecutor().compileQuery(node, createQueryId()));
+  const unions = all.filter((query) => query.sql.includes('union all'));
+  expect(unions).toHaveLength(2);
+  for (const query of unions) {
+    const { rows } = await database.db.executeQuery({ ...query, sql: `EXPLAIN QUERY PLAN ${query.sql}` });
+    const plan = JSON.stringify(rows);
+    expect(plan.match(/USING INDEX messages_location \(location_id=\?\)/g)).toHaveLength(2);
+    expect(plan.match(/FOR LAST TERM OF ORDER BY/g)).toHaveLength(2);
+  }
+  await journal.close();
+  await database.close();
 });
 
 describe('the SQL journal without its database', () => {

@@ -235,6 +235,24 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(times).toEqual(times.toSorted((left, right) => right - left));
     });
 
+    it('lists the messages of hundreds of locations in pages, and the newest', async () => {
+      const locationIds = Array.from({ length: 250 }, (_, index) => `place${index}`);
+      const ids: string[] = [];
+      for (const locationId of [...locationIds, 'elsewhere', ...locationIds]) {
+        const one = entry({ locationId });
+        journal.open(one, 'accepted');
+        if (locationId !== 'elsewhere') ids.unshift(one.id);
+        await clock.advance(1);
+      }
+      const first = await journal.list({ limit: 200, locationIds });
+      const second = await journal.list({ limit: 200, locationIds, cursor: first.cursor ?? '' });
+      const third = await journal.list({ limit: 200, locationIds, cursor: second.cursor ?? '' });
+      const listed = [first, second, third].flatMap(({ messages }) => messages.map(({ id }) => id));
+      expect([listed, third.cursor]).toEqual([ids, null]);
+      const newest = await journal.newest({ limit: 3, locationIds: [...locationIds, 'place0'] });
+      expect(newest.map(({ id }) => id)).toEqual(ids.slice(0, 3));
+    });
+
     it('filters by location, state and direction', async () => {
       journal.open(entry({ locationId: 'loc2' }), 'accepted');
       journal.open(entry(), 'rejected', { state: 'rejected', code: 'MISSING_REQUIRED_FIELDS' });

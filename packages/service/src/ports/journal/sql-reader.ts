@@ -48,6 +48,8 @@ export interface PruneTimes {
   readonly stepsBefore: { readonly at: number; readonly requestId: string };
 }
 
+/** Queries in one union. SQLite accepts 500. */
+const MAX_PARTS = 100;
 const DIRECTIONS = ['outbound', 'inbound'] as const;
 const DELETE_BATCH = 200;
 const HOUR_MS = 3_600_000;
@@ -104,19 +106,23 @@ export function createReader(db: Database, hash: KeyedHash) {
       const { locationIds, state, direction, kind, code, handle, contactId, limit } = query;
       if (locationIds?.length === 0) return { messages: [], cursor: null };
       let rows = db.selectFrom('messages').selectAll();
-      if (locationIds !== undefined) rows = rows.where('location_id', 'in', locationIds);
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
       if (kind !== undefined) rows = rows.where('kind', '=', kind);
       // SQLite uses a partial index only for a query that repeats the condition of the index.
-      if (state !== undefined && state !== 'delivered')
-        rows = rows.where('status', '<>', sql.lit('delivered'));
-      if (kind !== undefined && kind !== 'text') rows = rows.where('kind', '<>', sql.lit('text'));
+      const isRareState = state !== undefined && state !== 'delivered';
+      if (isRareState) rows = rows.where('status', '<>', sql.lit('delivered'));
+      const isRareKind = kind !== undefined && kind !== 'text';
+      if (isRareKind) rows = rows.where('kind', '<>', sql.lit('text'));
       if (code !== undefined) rows = rows.where('code', '=', code);
       if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
       if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
+      const isOfPerson = handle !== undefined || contactId !== undefined;
       // One query per key: with `in` a database sorts all messages of a customer instead of reading the newest from the index.
-      let queries = [rows];
+      let queries =
+        isRareState || isRareKind || code !== undefined || isOfPerson
+          ? [atLocations(rows, locationIds)]
+          : ofEachLocation(rows, locationIds);
       if (handle !== undefined)
         queries = hash
           .handle(handle)
@@ -216,11 +222,9 @@ export function createReader(db: Database, hash: KeyedHash) {
       limit,
     }: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]> {
       if (locationIds?.length === 0) return [];
-      let query = db.selectFrom('messages').selectAll();
-      if (locationIds !== undefined) query = query.where('location_id', 'in', locationIds);
-      const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
-      const steps = await stepsByMessage(rows);
-      return rows.map((row) => trailWith(row, steps.get(row.id) ?? []));
+      const queries = ofEachLocation(db.selectFrom('messages').selectAll(), locationIds);
+      const { messages } = await pageOf(queries, undefined, limit);
+      return messages.map(({ row, steps }) => trailWith(row, steps));
     },
 
     /** One index lookup per hour with a message, whatever the number of messages. */
@@ -436,11 +440,16 @@ export function createReader(db: Database, hash: KeyedHash) {
         .orderBy('id', 'desc')
         .limit(limit + 1),
     );
-    const found = await union(newestOfEach)
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1)
-      .execute();
+    let found: Row[] = [];
+    for (let start = 0; start < newestOfEach.length; start += MAX_PARTS) {
+      if (start > 0) await nextTurn();
+      const rows = await union(newestOfEach.slice(start, start + MAX_PARTS))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit + 1)
+        .execute();
+      found = start === 0 ? rows : [...found, ...rows].sort(newestFirst).slice(0, limit + 1);
+    }
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const steps = await stepsByMessage(page);
@@ -504,6 +513,15 @@ export function createReader(db: Database, hash: KeyedHash) {
     return new Map(rows.map((row) => [row.id, inOrder(row, laterById.get(row.id) ?? [])]));
   }
 }
+
+const atLocations = (rows: Rows, locationIds: readonly string[] | undefined): Rows =>
+  locationIds === undefined ? rows : rows.where('location_id', 'in', locationIds);
+
+/** One query per location: with `in`, SQLite sorts all their messages instead of reading the newest of each from the index (T54). */
+const ofEachLocation = (rows: Rows, locationIds: readonly string[] | undefined): Rows[] =>
+  locationIds === undefined
+    ? [rows]
+    : [...new Set(locationIds)].map((locationId) => rows.where('location_id', '=', locationId));
 
 const placeholders = (size: number): string[] => Array.from({ length: size }, () => '');
 
@@ -620,6 +638,9 @@ function guidOf({ direction, message_id }: Row, steps: Steps): string | null {
   const guid = steps.findLast(({ step }) => step === 'mac_says')?.detail?.['guid'];
   return typeof guid === 'string' ? guid : null;
 }
+
+const newestFirst = (left: Row, right: Row): number =>
+  right.created_at - left.created_at || (left.id < right.id ? 1 : -1);
 
 const writeCursor = (row: Pick<Row, 'created_at' | 'id'>) =>
   Buffer.from(`${row.created_at} ${row.id}`).toString('base64url');
