@@ -14,8 +14,8 @@ const LIBRARY_MISSING =
   'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
 
 /**
- * Runs `entry` with `args` on the Node that `chooseNode` selects, and exits as that process exits. Exits with 3 when there
- * is no Node that can run it.
+ * Runs `entry` with `args` on the Node that `chooseNode` selects, in place of this process if possible, else in a child process: then this
+ * one exits as the child exits. Exits with 3 when there is no Node that can run it.
  * @param {string} entry
  * @param {readonly string[]} args
  */
@@ -31,6 +31,17 @@ export function launch(entry, args) {
     process.stderr.write(`${choice.problem}\n`);
     process.exit(3);
   }
+  const command = ['--disable-warning=ExperimentalWarning', entry, ...args];
+  const env = {
+    ...process.env,
+    // Tools that a script starts (vitest, oxlint …) find the same Node.
+    PATH: `${dirname(choice.path)}${delimiter}${process.env['PATH'] ?? ''}`,
+    ...compileCache(),
+  };
+  const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined;
+  // Saves the memory of a second Node. Not for another Node: when it cannot start, this process says why.
+  if (choice.path === process.execPath && !isUnderNpm && process.platform !== 'win32')
+    process.execve?.(choice.path, [choice.path, ...command], env);
   // Installed before the program starts: a signal during the start would end this process and leave the program running.
   // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.
   process.on('SIGINT', () => {
@@ -38,16 +49,8 @@ export function launch(entry, args) {
   });
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));
-  const child = spawn(choice.path, ['--disable-warning=ExperimentalWarning', entry, ...args], {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      // Tools that a script starts (vitest, oxlint …) find the same Node.
-      PATH: `${dirname(choice.path)}${delimiter}${process.env['PATH'] ?? ''}`,
-      ...compileCache(),
-    },
-  });
-  if (process.env['npm_lifecycle_event'] !== undefined) endWithNpm(child);
+  const child = spawn(choice.path, command, { stdio: 'inherit', env });
+  if (isUnderNpm) endWithNpm(child);
   child.on('error', (error) => {
     process.stderr.write(`${choice.path} could not be started: ${error.message}\n`);
     process.exit(70);
