@@ -8,6 +8,7 @@ import { ed25519Key, signBody } from '@footbridge/testkit/keys';
 import { startService } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -100,4 +101,23 @@ describe('the supervisor of the service', () => {
     await service.halt();
     await until(() => readFileSync(told, 'utf8') === 'READY=1\nSTOPPING=1\n');
   });
+});
+
+it('the service loads neither the fetch of Node nor a library that no setting asks for', async () => {
+  const file = join(await tempDir(cleanup), 'loaded.json');
+  const report = `import { writeFileSync } from 'node:fs';
+    import { createRequire } from 'node:module';
+    const { cache } = createRequire(${JSON.stringify(file)});
+    process.on('exit', () => {
+      const loaded = [...process.moduleLoadList, ...Object.keys(cache)];
+      writeFileSync(${JSON.stringify(file)}, JSON.stringify(loaded));
+    });`;
+  const service = await startService({
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` },
+  });
+  await service.stop();
+  const loaded = z.array(z.string()).parse(JSON.parse(readFileSync(file, 'utf8')));
+  const named = (pattern: RegExp) => loaded.filter((name) => pattern.test(name));
+  expect(named(/node_modules\/fastify\//)).not.toEqual([]);
+  expect(named(/internal\/deps\/undici|node_modules\/(ajv|nodemailer|pg|@redis|s3mini)\//)).toEqual([]);
 });

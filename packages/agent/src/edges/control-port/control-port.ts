@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 import type { Log } from '@footbridge/runtime/log';
+import { createServer } from '@footbridge/runtime/node-http';
 
 import { SimulationError } from '../../ports/messages/simulation.ts';
 import type { Simulation } from '../../ports/messages/simulation.ts';

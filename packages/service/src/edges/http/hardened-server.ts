@@ -1,10 +1,10 @@
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
 import { every, systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
+import { createServer } from '@footbridge/runtime/node-http';
 
 import { HTTP_CONNECTIONS } from '../../budgets.ts';
 import type { Budget } from '../../budgets.ts';

@@ -1,5 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+
+import { STATUS_CODES } from '@footbridge/runtime/node-http';
 
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';

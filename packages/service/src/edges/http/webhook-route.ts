@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { RequestId } from '@footbridge/protocol/ids';
+import { STATUS_CODES } from '@footbridge/runtime/node-http';
 import { nextRequestId } from '@footbridge/runtime/request-id';
 
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';

@@ -1,7 +1,5 @@
 import { Socket } from 'node:net';
 
-import { createTransport } from 'nodemailer';
-
 import { abortable, allowedAddresses, attemptSignal, codeOf, NOT_ALLOWED } from './allowed-addresses.ts';
 import { SEND_TIMEOUT_MS } from './alerts.ts';
 import type { Alert, AlertReceiver, SendResult } from './alerts.ts';
@@ -41,6 +39,8 @@ async function sendMail(
     const addresses = await abortable(allowedAddresses(url.hostname, allowPrivate), signal);
     const host = addresses?.[0];
     if (host === undefined) return failed(NOT_ALLOWED);
+    // Loaded on demand, because it costs startup time and memory.
+    const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       host,
       port: url.port === '' ? (PORTS[url.protocol] ?? 587) : Number(url.port),
