@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { Session } from 'node:inspector/promises';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 
@@ -77,6 +78,14 @@ async function reload(): Promise<void> {
   }
 }
 
+/** Returns the garbage of the start to the system, a fifth of the memory. V8 keeps it in an idle process. */
+async function collectGarbage(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  await session.post('HeapProfiler.collectGarbage');
+  session.disconnect();
+}
+
 let stopping = false;
 function stop(signal: string): void {
   if (stopping) {
@@ -111,3 +120,4 @@ for (const source of ['uncaughtException', 'unhandledRejection'] as const)
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 const toldReady = notifySystemd('READY=1');
+await collectGarbage();
