@@ -110,7 +110,7 @@ function nodesTable({ nodes }: Results): string {
   return table(['two nodes, outbound', 'µs on both', '× local (quartiles)', 'µs in Redis'], rows);
 }
 
-function verdictTable(verdicts: readonly Verdict[]): string {
+export function verdictTable(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ target, value, limit, unit, reached }) => [
     target,
     value.toFixed(2),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
@@ -7,14 +6,15 @@ import { openChatDb } from '@footbridge/testkit/macos/chat-db';
 
 import { MacAgent } from '../../packages/agent/test/mac-agent.ts';
 import { ScriptedService } from '../../packages/agent/test/scripted-service.ts';
+import { cpuMicros, residentBytes } from '../measure/process-costs.ts';
 import { fillStore } from './fill-store.ts';
 
-/** Measures the CPU time of the agent that has nothing to do, over a store of the size that a busy Mac has after some years. */
+/** Measures the CPU time and the memory of an agent that has nothing to do, over a store of the size that a busy Mac has after some years. */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
 const MAX_SHARE = 0.005;
+const MAX_MEGABYTES = 90;
 /** The start and the first reads are not idle. */
 const SETTLE_MS = 10_000;
-const TICKS_PER_SECOND = 100;
 
 const service = await new ScriptedService().start();
 const macos = await startSimulatedMacos();
@@ -25,21 +25,16 @@ try {
   db.close();
   await agent.start();
   await sleep(SETTLE_MS);
-  const before = cpuSeconds(agent.pid);
+  const before = cpuMicros(agent.pid);
   await sleep(Number(values.seconds) * 1000);
-  const share = (cpuSeconds(agent.pid) - before) / Number(values.seconds);
-  process.stdout.write(`idle for ${values.seconds} s: ${(share * 100).toFixed(2)} % of a core\n`);
-  process.exitCode = share <= MAX_SHARE ? 0 : 1;
+  const share = (cpuMicros(agent.pid) - before) / 1e6 / Number(values.seconds);
+  const megabytes = residentBytes(agent.pid) / 1024 / 1024;
+  process.stdout.write(
+    `idle for ${values.seconds} s: ${(share * 100).toFixed(2)} % of a core, ${megabytes.toFixed(0)} MB\n`,
+  );
+  process.exitCode = share <= MAX_SHARE && megabytes <= MAX_MEGABYTES ? 0 : 1;
 } finally {
   await agent.stop();
   await macos.stop();
   await service.stop();
-}
-
-/** Of a process of Linux. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
