@@ -1,9 +1,12 @@
+import type { IncomingMessage } from 'node:http';
+
 import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 
 import { EXIT, CliError } from './cli-error.ts';
+import { httpRequest } from './http-request.ts';
 import { responseOf } from './operator-responses.ts';
-import { BodyTooLargeError, readBounded } from './read-bounded.ts';
+import { BodyTooLargeError, readIncoming } from './read-bounded.ts';
 import { hasShape } from './response-shape.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
@@ -46,12 +49,12 @@ export function createOperatorClient(
         ...(body !== undefined && { body: JSON.stringify(body) }),
       };
       const { response, text } = await withDeadline(target, timeoutMs, async (signal) => {
-        const received = await fetch(target.url + path, { ...init, redirect: 'manual', signal });
-        return { response: received, text: await readBounded(received, MAX_RESPONSE_BYTES) };
+        const received = await httpRequest(target.url + path, { ...init, signal });
+        return { response: received, text: await readIncoming(received, MAX_RESPONSE_BYTES) };
       });
-      if (!response.ok) throw toError(target, response, text);
+      if (!isOk(response)) throw toError(target, response, text);
       const shape = responseOf(method, path);
-      if (shape === undefined ? response.status === 204 : hasShape(readJson(text), shape))
+      if (shape === undefined ? response.statusCode === 204 : hasShape(readJson(text), shape))
         return readJson(text) as T;
       throw notFootbridge(target);
     },
@@ -61,20 +64,24 @@ export function createOperatorClient(
         ...(lastId !== undefined && { 'Last-Event-ID': lastId }),
       };
       const response = await withDeadline(target, timeoutMs, (signal) =>
-        fetch(target.url + path, { headers, redirect: 'manual', signal }),
+        httpRequest(target.url + path, { headers, signal }),
       );
-      if (!response.ok || response.body === null)
+      if (!isOk(response))
         throw toError(
           target,
           response,
-          await withDeadline(target, timeoutMs, () => readBounded(response, MAX_RESPONSE_BYTES)),
+          await withDeadline(target, timeoutMs, () => readIncoming(response, MAX_RESPONSE_BYTES)),
         );
-      if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
+      if (response.headers['content-type']?.startsWith('text/event-stream') !== true) {
+        response.destroy();
         throw notFootbridge(target);
-      return serverSentEvents(response.body);
+      }
+      return serverSentEvents(response);
     },
   };
 }
+
+const isOk = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode < 300;
 
 /** Ends `work` after the deadline. Its result, such as an event stream, is not affected. */
 async function withDeadline<T>(
@@ -110,8 +117,7 @@ async function withDeadline<T>(
 
 /** The error code of the network, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
 function reason(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? `: ${code}` : '';
 }
 
@@ -131,12 +137,12 @@ const EXIT_OF: Readonly<Record<number, number>> = {
   429: EXIT.rateLimited,
 };
 
-function toError(target: ServiceTarget, response: Response, text: string): CliError {
+function toError(target: ServiceTarget, response: IncomingMessage, text: string): CliError {
   const { url, tokenFrom } = target;
-  const { status, headers } = response;
+  const { statusCode: status = 0, headers } = response;
   const body = errorBody(text);
   if (status < 400 || (status === 404 && body.code === undefined)) return notFootbridge(target);
-  const delayMs = status === 429 ? parseRetryAfter(headers.get('retry-after'), Date.now()) : undefined;
+  const delayMs = status === 429 ? parseRetryAfter(headers['retry-after'], Date.now()) : undefined;
   return new CliError(body.message ?? body.error ?? `the service responded with HTTP ${status}`, {
     exitCode: EXIT_OF[status] ?? (status >= 500 ? EXIT.unreachable : EXIT.failed),
     next: nextStep(),

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 /** The body of a response exceeds the limit. */
 export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError';
@@ -13,9 +15,25 @@ export async function readBounded(response: Response, maxBytes: number): Promise
     await response.body?.cancel();
     throw new BodyTooLargeError(maxBytes);
   }
+  return await readParts(response.body ?? [], maxBytes);
+}
+
+/** Like `readBounded`, for a response of node:http. */
+export async function readIncoming(response: IncomingMessage, maxBytes: number): Promise<string> {
+  if (Number(response.headers['content-length']) > maxBytes) {
+    response.destroy();
+    throw new BodyTooLargeError(maxBytes);
+  }
+  return await readParts(response, maxBytes);
+}
+
+async function readParts(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  maxBytes: number,
+): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of response.body ?? []) {
+  for await (const part of body) {
     bytes += part.length;
     if (bytes > maxBytes) throw new BodyTooLargeError(maxBytes);
     parts.push(part);

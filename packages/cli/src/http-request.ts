@@ -1,0 +1,15 @@
+import type { IncomingMessage, RequestOptions } from 'node:http';
+
+/**
+ * Sends a request and resolves with the response when its headers have arrived. It does not follow redirects. Not `fetch`, which Node loads
+ * at the first call: that takes longer than the rest of a command.
+ */
+export function httpRequest(
+  url: string,
+  { body, ...options }: Pick<RequestOptions, 'method' | 'headers' | 'signal'> & { body?: string },
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { request } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http');
+  request(url, options).on('response', resolve).on('error', reject).end(body);
+  return promise;
+}
