@@ -78,7 +78,7 @@ async function isHealthy(port: number): Promise<boolean> {
 function commandMs(args: readonly string[], { env }: StartedService): number {
   const started = performance.now();
   const { status, stderr } = spawnSync(CLI, args, { env, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`footbridge ${args.join(' ')} exited with code ${status}: ${stderr}`);
+  if (status !== 0) throw new Error(`the command ${args.join(' ')} exited with code ${status}: ${stderr}`);
   return performance.now() - started;
 }
 
@@ -102,7 +102,7 @@ try {
   atMost('npm start until /health responds', quantile(starts, 0.5) / 1000, 0.8, 's');
   atMost('idle memory of the service', idle / MEGABYTE, 120, 'MB');
   for (const { args, times } of commands)
-    atMost(`footbridge ${args.join(' ')}`, quantile(times, 0.5), 100, 'ms');
+    atMost(`the command ${args.join(' ')}`, quantile(times, 0.5), 100, 'ms');
   const launcher = (residentBytes(service.launcher) - idle) / MEGABYTE;
   process.stdout.write(`${verdictTable(verdicts)}\nthe launcher of npm start: ${launcher.toFixed(0)} MB\n`);
   process.exitCode = verdicts.every(({ reached }) => reached) ? 0 : 1;
