@@ -203,7 +203,7 @@ describe('footbridge restore', () => {
   it('names a missing file, and says what to check', async () => {
     const { stderr } = await runCli(['restore', 'nowhere', '--yes'], folder, { ...env, BACKUP_KEY: KEY });
     expect(stderr).toContain(`the backup ${join(folder, 'nowhere')} cannot be read`);
-    expect(stderr).toContain('check its name and that this user may read it');
+    expect(stderr).toContain('check the path, and that this user may read the file');
   });
 
   it('asks for confirmation, and --check changes nothing', async () => {
@@ -290,7 +290,7 @@ describe('footbridge backup', () => {
       await openSqliteSnapshot(${JSON.stringify(file)}).catch(({ message }) => console.log(message));`;
     const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
     const { stdout } = await promisify(execFile)(process.execPath, args);
-    expect(stdout).toBe(`this user may not read the database file ${file}\n`);
+    expect(stdout).toBe(`this user has no permission to read the database file ${file}\n`);
   });
 
   it('of a folder without a database fails and creates no file', async () => {

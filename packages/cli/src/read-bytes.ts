@@ -9,7 +9,7 @@ export function readBytes(file: string): Buffer {
   } catch (error) {
     throw new CliError(`cannot read ${file === '-' ? 'standard input' : file}`, {
       exitCode: EXIT.usage,
-      next: 'check its name and that this user may read it',
+      next: 'check the path, and that this user may read the file',
       cause: error,
     });
   }

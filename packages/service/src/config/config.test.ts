@@ -209,7 +209,7 @@ describe('settings', () => {
     ).toEqual([]);
   });
 
-  it('Redis without what all nodes must share causes a warning each', () => {
+  it('REDIS_URL causes a warning for each kind of data that the nodes do not share', () => {
     const nodes = { REDIS_URL: 'redis://127.0.0.1', DATABASE_URL: 'postgres://127.0.0.1/footbridge' };
     expect(loadConfig(nodes).warnings).toEqual([
       expect.stringMatching(/^REDIS_URL is set without CRM_OAUTH_ENCRYPTION_KEY: .*opt-outs/),

@@ -193,18 +193,18 @@ export function inspectConfig(env: Environment): InspectedConfig {
   };
 }
 
-/** What a node keeps in its own DATA_DIR unless a setting gives it to all nodes. */
+/** Returns a warning for each kind of data that a node keeps in its own DATA_DIR but all nodes must share. */
 function clusterWarnings({ redisUrl, oauthEncryptionKeys, assetStore }: Settings): string[] {
   if (redisUrl === undefined) return [];
   return [
     ...(oauthEncryptionKeys === undefined
       ? [
-          'REDIS_URL is set without CRM_OAUTH_ENCRYPTION_KEY: each node hashes phone numbers with its own key, so other nodes do not apply the opt-outs that it records; set the same key on every node',
+          'REDIS_URL is set without CRM_OAUTH_ENCRYPTION_KEY: each node hashes phone numbers with its own key, so it does not apply opt-outs that another node recorded; set the same key on every node',
         ]
       : []),
     ...(assetStore === 'disk'
       ? [
-          'REDIS_URL is set with ASSET_STORE=disk: each node has its own attachments, and other nodes respond to their addresses with 404; with several nodes set ASSET_STORE=s3',
+          'REDIS_URL is set with ASSET_STORE=disk: each node stores its own attachments, and the other nodes return 404 for them; set ASSET_STORE=s3 when you run several nodes',
         ]
       : []),
   ];

@@ -89,7 +89,7 @@ function depsOf(config: Config, key = config.backupKey): BackupDeps {
 const isDatabaseError = (error: unknown) =>
   error instanceof Error && 'code' in error && /^(ERR_SQLITE_ERROR|[\dA-Z]{5})$/.test(String(error.code));
 
-/** Returns the code of a reason for which the service would not start either, and what to do. */
+/** Returns the code and the next step for an error that also prevents the service from starting. */
 function startRemedy({ exitCode, cause }: StartError): { code: MaintenanceCode; next: string } {
   if (exitCode === 3)
     return { code: 'SETTINGS_INVALID', next: 'run footbridge config check to list all problems' };

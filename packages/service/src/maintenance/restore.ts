@@ -70,7 +70,7 @@ async function openFile(file: string): Promise<FileHandle> {
     throw new MaintenanceError(
       'FILE_NOT_FOUND',
       `the backup ${file} cannot be read`,
-      'check its name and that this user may read it',
+      'check the path, and that this user may read the file',
       error,
     );
   }

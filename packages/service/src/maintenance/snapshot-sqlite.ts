@@ -35,8 +35,8 @@ function checkAccess(file: string): void {
     if (error instanceof Error && 'code' in error && error.code === 'EACCES')
       throw new MaintenanceError(
         'DATABASE_UNUSABLE',
-        `this user may not read the database file ${file}`,
-        'run this as the user of the service, or as root',
+        `this user has no permission to read the database file ${file}`,
+        'run this as the service user or as root',
         error,
       );
     throw new MaintenanceError(
