@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 
 /**
- * Sends a request and resolves with the response when its headers have arrived. It does not follow redirects. Not `fetch`, which Node loads
- * at the first call: that takes longer than the rest of a command.
+ * Sends a request and resolves with the response once its headers have arrived. Does not follow redirects. Uses node:http because Node
+ * loads `fetch` on first use, which takes longer than the rest of a command.
  */
 export function httpRequest(
   url: string,

@@ -18,7 +18,7 @@ export async function readBounded(response: Response, maxBytes: number): Promise
   return await readParts(response.body ?? [], maxBytes);
 }
 
-/** Like `readBounded`, for a response of node:http. */
+/** Like `readBounded`, but for a node:http response. */
 export async function readIncoming(response: IncomingMessage, maxBytes: number): Promise<string> {
   if (Number(response.headers['content-length']) > maxBytes) {
     response.destroy();

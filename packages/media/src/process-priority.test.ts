@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
 
-/** Runs the code in a process of its own. Resolves with what it prints. */
+/** Runs the code in a separate process. Resolves with its output. */
 async function printedBy(code: string): Promise<string> {
   const module = JSON.stringify(join(import.meta.dirname, 'process-priority.ts'));
   const program = `import { getPriority } from 'node:os'; import { setPriorityIfAllowed } from ${module}; ${code}`;
@@ -19,13 +19,13 @@ it('sets the niceness', async () => {
   expect(await printedBy('setPriorityIfAllowed(19); console.log(getPriority())')).toBe('19');
 });
 
-it('continues with the former niceness when the system denies the new one', async () => {
+it('keeps the current niceness when the system denies the change', async () => {
   // Only root may lower the niceness.
   const code =
     'process.getuid() || process.setuid(1000); setPriorityIfAllowed(-20); console.log(getPriority())';
   expect(await printedBy(code)).toBe(String(getPriority()));
 });
 
-it('throws when the niceness is not valid', async () => {
+it('throws when the niceness is out of range', async () => {
   await expect(printedBy('setPriorityIfAllowed(100)')).rejects.toThrow(/out of range/);
 });

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 
-/** Sets the niceness of this process. Without effect where the system denies it, as the sandbox of a service manager may. */
+/** Sets the niceness of this process. Does nothing if the system denies it, as a service manager's sandbox may. */
 export function setPriorityIfAllowed(niceness: number): void {
   try {
     setPriority(niceness);

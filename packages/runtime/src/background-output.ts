@@ -2,23 +2,23 @@ import { write, writeSync } from 'node:fs';
 
 export interface OutputOptions {
   readonly fd: number;
-  /** Bytes that wait for a slow reader. */
+  /** The size of the buffer for a slow reader. */
   readonly maxBytes: number;
-  /** Called when there is room for lines again, with the number of those that were dropped. */
+  /** Called with the number of dropped lines once the buffer has room again. */
   readonly onDropped: (lines: number) => void;
 }
 
-/** Lines of this time are written together: a write costs more than a line. */
+/** Lines logged within this time are written together, because each write is a system call. */
 const COLLECT_MS = 20;
-/** The pause after a failed write, such as to a full disk. */
+/** The pause after a failed write, for example when the disk is full. */
 const RETRY_MS = 1000;
-/** How long a process that exits waits for a reader that does not continue: one second. */
+/** An exiting process gives up after this many tries without progress: one second. */
 const MAX_EXIT_TRIES = 100;
 const EXIT_PAUSE_MS = 10;
 
 /**
- * Writes lines to a file descriptor in the background. Neither a reader that hangs nor a full disk stops the process: lines are dropped while
- * too many wait. What waits when the process exits is written then, as far as the descriptor accepts it within a second.
+ * Writes lines to a file descriptor in the background. Neither a stalled reader nor a full disk blocks the process: lines are dropped while
+ * the buffer is full. When the process exits, it writes the buffered lines, until the descriptor accepts nothing for a second.
  */
 export class BackgroundOutput {
   readonly #options: OutputOptions;
@@ -26,9 +26,9 @@ export class BackgroundOutput {
   #waitingBytes = 0;
   #dropped = 0;
   #isBusy = false;
-  /** Whether another thread is writing. */
+  /** Whether a write is in flight on the thread pool. */
   #isWriting = false;
-  /** The rest of a write, until the reader continues. */
+  /** The remainder of a write that waits for a slow reader. */
   #blocked: Buffer | undefined;
 
   constructor(options: OutputOptions) {
@@ -60,7 +60,7 @@ export class BackgroundOutput {
     });
   }
 
-  /** After another failure than a slow reader the lines are lost. */
+  /** Retries while the reader is slow. After any other failure the lines are lost. */
   #failed(error: Error, rest: Buffer): void {
     if (isBlocked(error)) {
       this.#blocked = rest;
@@ -71,7 +71,7 @@ export class BackgroundOutput {
     setTimeout(() => this.#writeWaiting(), RETRY_MS).unref();
   }
 
-  /** Returns what waits. There is room for the report of dropped lines then. */
+  /** Returns the buffered lines and empties the buffer, which makes room for the report of dropped lines. */
   #take(): Buffer {
     const bytes = Buffer.from(this.#waiting.join(''));
     const dropped = this.#dropped;
@@ -83,9 +83,9 @@ export class BackgroundOutput {
 
   #writeRest(): void {
     this.#isBusy = true;
-    // Its end cannot be observed any more. It takes microseconds, and comes first.
+    // The callback of the write in flight no longer runs. The pause lets that write finish, so that its lines come first.
     if (this.#isWriting) pause();
-    // The second part is the report of dropped lines.
+    // The second #take() returns the report of dropped lines.
     let rest = Buffer.concat([this.#blocked ?? Buffer.alloc(0), this.#take(), this.#take()]);
     for (let tries = 0; rest.length > 0 && tries < MAX_EXIT_TRIES; tries++) {
       const written = this.#writtenNow(rest);
@@ -96,7 +96,7 @@ export class BackgroundOutput {
     }
   }
 
-  /** Returns the number of bytes that the descriptor accepts now, or undefined when it accepts none at all. */
+  /** Returns the number of bytes written, 0 while the descriptor is full, or undefined after any other failure. */
   #writtenNow(bytes: Buffer): number | undefined {
     try {
       return writeSync(this.#options.fd, bytes);
@@ -108,6 +108,6 @@ export class BackgroundOutput {
 
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_PAUSE_MS);
 
-/** A descriptor that does not block is full until its reader continues. */
+/** A write to a full non-blocking descriptor fails with EAGAIN until the reader catches up. */
 const isBlocked = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EAGAIN';

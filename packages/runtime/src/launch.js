@@ -14,8 +14,8 @@ const LIBRARY_MISSING =
   'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
 
 /**
- * Runs `entry` with `args` on the Node that `chooseNode` selects, in place of this process if possible, else in a child process: then this
- * one exits as the child exits. Exits with 3 when there is no Node that can run it.
+ * Runs `entry` with `args` on the Node that `chooseNode` selects. Replaces this process if possible. Otherwise starts a child process, and
+ * exits with its exit code or signal. Exits with 3 when there is no Node that can run it.
  * @param {string} entry
  * @param {readonly string[]} args
  */
@@ -39,7 +39,7 @@ export function launch(entry, args) {
     ...compileCache(),
   };
   const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined;
-  // Saves the memory of a second Node. Not for another Node: when it cannot start, this process says why.
+  // Saves the memory of a second process. Only for the Node that is running: if a different one cannot start, this process reports why.
   if (choice.path === process.execPath && !isUnderNpm && process.platform !== 'win32')
     process.execve?.(choice.path, [choice.path, ...command], env);
   // Installed before the program starts: a signal during the start would end this process and leave the program running.

@@ -9,7 +9,7 @@ const LAUNCH = new URL('launch.js', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-launch-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Under npm the program runs in a child process, otherwise in place of the launcher. */
+/** Under npm the program runs in a child process. Otherwise it replaces the launcher. */
 const WAYS = [
   ['under npm', { ...process.env, npm_lifecycle_event: 'start' }],
   ['without npm', { ...process.env, npm_lifecycle_event: undefined }],
@@ -44,7 +44,7 @@ describe.for(WAYS)('launch %s', ([, env]) => {
   });
 });
 
-it('replaces its own process, except under npm, where a process has to notice that npm has ended', () => {
+it('replaces its own process, except under npm, where the launcher must notice that npm has ended', () => {
   const program = 'process.stdout.write(String(process.ppid));';
   const [underNpm, alone] = WAYS.map(([, env]) => launched(env, program).stdout);
   expect(alone).toBe(String(process.pid));

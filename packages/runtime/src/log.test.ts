@@ -76,7 +76,7 @@ it('shows the stack frames of an unexpected error, without its message or the pa
   expect(err.stack.join('\n')).not.toMatch(/second line|file:\/\/\/.*packages/);
 });
 
-/** Runs a program with a log in a process of its own. */
+/** Runs a program that has a log in a separate process. */
 function run(code: string, stdout: 'pipe' | number = 'pipe') {
   const program = `
     import { createLog } from ${JSON.stringify(import.meta.resolve('./log.ts'))};
@@ -122,7 +122,7 @@ it.each([
   ['exits', 'process.exit();'],
   ['crashes', 'throw new Error();'],
   ['ends', 'process.disconnect();'],
-])('loses no line and keeps their order when the process %s', async (_how, end) => {
+])('writes all lines in order when the process %s', async (_how, end) => {
   const child = run(
     `for (let line = 0; line < 1000; line++) log.info({ event: 'test.line', line }, 'line'); ${end}`,
   );
@@ -130,7 +130,7 @@ it.each([
   expect(events.map(({ line }) => line)).toEqual(Array.from({ length: 1000 }, (_, line) => line));
 });
 
-it('keeps the order of lines that the process writes right before it exits', async () => {
+it('keeps the order of lines logged right before the process exits', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'footbridge-log-'));
   const files = Array.from({ length: 12 }, (_, n) => join(folder, String(n)));
   for (const file of files) {

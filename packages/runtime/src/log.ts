@@ -39,13 +39,13 @@ const HIDDEN = '[hidden]';
 export interface LogOptions {
   /** Written to every line as `service`. */
   readonly service?: string;
-  /** Writes each line before the call returns. Otherwise lines are written in the background, and dropped while too many wait. */
+  /** Writes each line before the call returns. Otherwise lines are written in the background, and dropped while the buffer is full. */
   readonly sync?: boolean;
   /** Receives the lines instead of standard output. */
   readonly destination?: { write(line: string): void };
 }
 
-/** Bytes that wait for a slow reader of standard output: about 30,000 lines. */
+/** The size of the buffer for a slow reader of standard output, in bytes: about 30,000 lines. */
 const MAX_UNWRITTEN = 8 * 1_048_576;
 
 /** Returns a log that writes one JSON object per line. */

@@ -1,4 +1,4 @@
-/** Resolves with the number of times that other work could run before the promise of `act` was settled. */
+/** Resolves with the number of event loop turns until the promise that `act` returns is settled. */
 export async function turnsDuring(act: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let next = setImmediate(count);

@@ -88,8 +88,8 @@ const CHAT = { is_filtered: { column: 'is_filtered' } } as const;
 const HANDLE = { sender: { column: 'id' }, sender_as_typed: { column: 'uncanonicalized_id' } } as const;
 
 /**
- * A row can be joined to two chats. Its chat is the one that its sender is a member of, else the older one. Without ORDER BY: SQLite
- * 3.51, which Node 22 contains, does not find `h` in a subquery of one.
+ * A row can be joined to two chats. Its chat is the one that its sender is a member of, or else the older one. Uses min() because
+ * SQLite 3.51, which is bundled with Node 22, cannot resolve `h` in a subquery inside ORDER BY.
  */
 const CHAT_OF_MESSAGE = `coalesce(
           (SELECT min(j.chat_id) FROM chat_message_join j JOIN chat_handle_join member ON member.chat_id = j.chat_id
