@@ -370,8 +370,8 @@ const assetTotals: Migration = {
 };
 
 /**
- * The requests of one message in order of time: the CRM may repeat an id without end, and a read takes a few of them. `messages_told` contains
- * only rare rows.
+ * Indexes the requests of a message by time: the CRM may repeat an id any number of times, and a read takes only a few of them.
+ * `messages_told` contains few rows.
  */
 const requestsOfMessage: Migration = {
   async up(db: Kysely<unknown>) {

@@ -23,7 +23,7 @@ it('T56 the folder and the files of the database are for one user only', async (
   await database.close();
 });
 
-it('T56 files that others may read lose these rights', async () => {
+it('T56 removes the access of other users to existing files', async () => {
   const file = join(folder, 'footbridge.sqlite');
   writeFileSync(file, '');
   chmodSync(file, 0o644);
@@ -33,7 +33,7 @@ it('T56 files that others may read lose these rights', async () => {
 });
 
 it('a database that root creates belongs to the owner of its folder', async () => {
-  // Another user than root cannot give files away, and owns both.
+  // Only root can change the owner. Any other user already owns both the folder and the files.
   if (process.getuid?.() === 0) chownSync(folder, 1000, 1000);
   const database = await openDatabase(
     { engine: 'sqlite', file: join(folder, 'footbridge.sqlite') },

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 /** SQLite gives its other files the mode of the database when it creates them. */
 const COMPANIONS = ['', '-wal', '-shm'];
 
-/** Creates the file and its folder for this user only, and takes the rights of others away from files that exist. */
+/** Creates the file and its folder with access for their owner only, and removes other users' access to existing files. */
 export function makePrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
@@ -18,8 +18,8 @@ export function makePrivate(file: string): void {
 }
 
 /**
- * Gives a new file to the owner of its folder: root may maintain the data of a service that runs as another user. By its descriptor,
- * because that user could replace the path by a link.
+ * Gives a file that root creates to the owner of its folder: the service may run as another user. Uses the descriptor, because that user
+ * could replace the path with a link.
  */
 export function giveToFolderOwner(descriptor: number, file: string): void {
   if (process.getuid?.() !== 0) return;

@@ -110,7 +110,7 @@ export interface Schema {
     updated_at: number;
     /** The steps known when the row was written, one JSON list per line. */
     steps: string | null;
-    /** Set once the CRM accepted `delivered` for a request that repeats a message: finds it among any number of repeats. */
+    /** Set when the CRM has accepted `delivered` for a request that repeats a message, to find it among any number of repeats. */
     told: 'delivered' | null;
   };
   /** Steps recorded later, or by another node. */

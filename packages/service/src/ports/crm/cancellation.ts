@@ -1,4 +1,4 @@
-/** What can be cancelled reads the signal only when it has to wait. An AbortController is one too. */
+/** Provides an abort signal, which may be created on demand: read it only before a wait. An AbortController also has this shape. */
 export interface SignalSource {
   readonly signal: AbortSignal;
 }

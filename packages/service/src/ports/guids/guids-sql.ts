@@ -144,7 +144,7 @@ class BatchedGuids implements Guids {
           .executeTakeFirst();
         pruned += Number(numDeletedRows);
         if (numDeletedRows < PRUNE_BATCH) return pruned;
-        // SQLite runs in this process: without it, nothing else would run until all batches are deleted.
+        // SQLite runs on this thread: without a pause, nothing else would run until all batches are deleted.
         await nextTurn();
       }
     });

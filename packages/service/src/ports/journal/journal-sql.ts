@@ -48,8 +48,8 @@ export interface SqlJournalDeps {
 
 const FLUSH_STEPS = 500;
 /**
- * A crash before a status that the CRM accepted is written makes the service report it again. Above a thousand messages a second these flushes
- * are collected, because most messages then get all their steps in one write.
+ * If the service crashes before it writes a status that the CRM accepted, it reports that status again. Above a thousand messages a second
+ * the delay grows, so that most messages get all their steps in one write.
  */
 const ACCEPTED_FLUSH_MS = { min: 20, perMessage: 1, max: 100 } as const;
 const MAX_UNWRITTEN_MESSAGES = 20_000;

@@ -235,7 +235,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(times).toEqual(times.toSorted((left, right) => right - left));
     });
 
-    it('lists the messages of hundreds of locations in pages, and the newest', async () => {
+    it('lists the messages of hundreds of locations page by page, and returns the newest', async () => {
       const locationIds = Array.from({ length: 250 }, (_, index) => `place${index}`);
       const ids: string[] = [];
       for (const locationId of [...locationIds, 'elsewhere', ...locationIds]) {
@@ -589,7 +589,6 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
     });
 
     describe('with 20,000 requests for one message', () => {
-      /** `n` is the position of the request. */
       const repeated = (n: number) => `request-${n}`;
       const told = (n: number, status: string) => {
         const message = { locationId: 'loc1', messageId: 'msg1' };
@@ -606,7 +605,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         await clock.advance(20_001);
       });
 
-      it.each([1, 10_000, 19_999])('A5 finds that number %i was delivered', async (n) => {
+      it.each([1, 10_000, 19_999])('A5 finds that request %i was delivered', async (n) => {
         told(n, 'pending');
         told(n, 'delivered');
         await journal.flush();
@@ -614,7 +613,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         expect(await journal.lastStatus('loc2', 'msg1', 'another')).toBeUndefined();
       });
 
-      it('A5 does not rely on a status that requests between the oldest and the newest may have changed', async () => {
+      it('A5 does not rely on a status that unread requests may have superseded', async () => {
         told(1, 'failed');
         told(10_000, 'pending');
         await journal.flush();
@@ -624,7 +623,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
         expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
       });
 
-      it('T54 reads a few of them, from an index in order', async () => {
+      it('T54 reads only a few of them, in the order of an index', async () => {
         told(10_000, 'delivered');
         await journal.flush();
         const { database: observed, queries } = observe(database);
@@ -667,7 +666,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
     });
 
-    it('A5 collects accepted statuses for up to 100 ms while there are many, and for 20 ms again afterwards', async () => {
+    it('A5 collects accepted statuses for up to 100 ms under load, and for 20 ms again afterwards', async () => {
       const tell = (id: string, messageId: string) => {
         journal.open(entry({ id, messageId }), 'accepted');
         journal.step(id, 'crm_told', { detail: { status: 'pending' } });
@@ -827,7 +826,7 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
   });
 }
 
-/** Records the queries that are compiled once, with the number of rows that each returned. */
+/** Records each precompiled query and the number of rows that it returned. */
 function observe(database: OpenDatabase) {
   const queries: { query: CompiledQuery; rows: number }[] = [];
   const executeQuery = async (query: CompiledQuery) => {

@@ -61,7 +61,7 @@ export interface Recorded {
   readonly contactId?: string;
   /** The outbound message of the request: with it, the entry is written also when the node that opened it was killed before it did. */
   readonly message?: Pick<JournalEntry, 'locationId' | 'messageId'>;
-  /** Whether the message may have earlier requests. A `delivered` that the CRM accepted is then found among any number of them. */
+  /** Whether the message may have earlier requests. An accepted `delivered` is then indexed, so that `lastStatus` finds it among all of them. */
   readonly isRepeat?: boolean;
 }
 
@@ -160,9 +160,9 @@ export interface JournalReader {
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
   /**
    * Resolves with the last status of a message that the CRM accepted, over all its requests but `requestId`; `delivered` is always the last.
-   * Undefined when there is no other request. Of many requests only the oldest and newest are read, and a recorded `delivered`: without one,
-   * those between them count as `uncertain`. Calls within a few milliseconds share one query. Unlike the other reads this one leaves out
-   * what this node has not written yet, so that it never waits for a write.
+   * Undefined when there is no other request. If there are many, only the oldest, the newest and those with an indexed `delivered` are read;
+   * the others count as `uncertain`. Calls within a few milliseconds share one query. Unlike the other reads this one leaves out what this
+   * node has not written yet, so that it never waits for a write.
    */
   lastStatus(locationId: string, messageId: string, requestId: string): Promise<LastStatus | undefined>;
 }

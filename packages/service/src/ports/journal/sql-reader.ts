@@ -26,13 +26,13 @@ import type { WrittenStep } from './sql-write-behind.ts';
 type Row = Selectable<Schema['messages']>;
 type Rows = SelectQueryBuilder<Schema, 'messages', Row>;
 
-/** What the journal knows of one request for a message. */
+/** The recorded statuses of one request for a message. */
 export interface RequestStatus {
   readonly requestId: string;
   readonly statuses: readonly TimedStatus[];
 }
 
-/** A request, as the key to the other requests for its message. Different locations may use the same message id. */
+/** Identifies the message to look up and the request to leave out. Different locations may use the same message id. */
 export interface RequestKey {
   readonly locationId: string;
   readonly messageId: string;
@@ -48,21 +48,21 @@ export interface PruneTimes {
   readonly stepsBefore: { readonly at: number; readonly requestId: string };
 }
 
-/** Queries in one union. SQLite accepts 500. */
+/** Maximum queries in one union. SQLite accepts 500. */
 const MAX_PARTS = 100;
 const DIRECTIONS = ['outbound', 'inbound'] as const;
 const DELETE_BATCH = 200;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
-/** Of the requests of one message, so many of the oldest and of the newest decide its last status. An honest CRM repeats a webhook a few times. */
+/** The last status of a message depends on this many of its oldest and newest requests. A genuine CRM repeats a webhook only a few times. */
 const MAX_ENDS = 20;
 
 /** Reads the journal's tables. */
 export function createReader(db: Database, hash: KeyedHash) {
   /**
-   * Queries for the ids of some other requests of each message, in one string: SQLite has no lateral joins. Most messages have none, so that
-   * nothing more is read.
+   * Builds queries that return, for each message, the ids of some of its other requests in one string, because SQLite has no lateral joins.
+   * Most messages have no other requests, so nothing more is read.
    */
   const idsOf = (requests: RawBuilder<unknown>) =>
     queriesBySize(
@@ -168,7 +168,7 @@ export function createReader(db: Database, hash: KeyedHash) {
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(MAX_REQUESTS);
-      // One query per direction: the index has the direction before the time.
+      // One query per direction: in the index, the direction comes before the time.
       const found = await union(
         DIRECTIONS.map((direction) => rows.where('direction', '=', sql.lit(direction))),
       )
@@ -328,7 +328,7 @@ export function createReader(db: Database, hash: KeyedHash) {
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
-    /** Reads a bounded number of other requests for the message of each key. */
+    /** For the message of each key, reads a bounded number of its other requests. */
     async requestStatuses(
       keys: readonly RequestKey[],
     ): Promise<ReadonlyMap<RequestKey, readonly RequestStatus[]>> {
@@ -367,7 +367,7 @@ export function createReader(db: Database, hash: KeyedHash) {
     },
   };
 
-  /** Resolves with the requests whose ids the queries find, by message. */
+  /** Resolves with the requests whose ids the queries return, grouped by message. */
   async function requestsIn(queries: readonly CompiledQuery[]): Promise<Map<string, ReadRequest[]>> {
     const ids = new Set<string>();
     for (const query of queries) {
@@ -387,22 +387,22 @@ export function createReader(db: Database, hash: KeyedHash) {
     return Map.groupBy(requests, ({ key }) => key);
   }
 
-  /** Two index lookups per location that has messages with this id, whatever their number. */
+  /** Takes a few index lookups per location with this message id, whatever the number of requests. */
   async function newestWith(messageId: string): Promise<Row | undefined> {
     const location = (after: RawBuilder<unknown>) => sql`(
       SELECT location_id FROM messages WHERE message_id = ${messageId} ${after} ORDER BY location_id LIMIT 1)`;
     const newest = (column: 'id' | 'created_at') => sql`(
       SELECT ${sql.ref(column)} FROM messages
-      WHERE message_id = ${messageId} AND location_id = places.location_id AND direction = ways.direction
+      WHERE message_id = ${messageId} AND location_id = places.location_id AND direction = directions.direction
       ORDER BY created_at DESC LIMIT 1)`;
     const { rows } = await sql<{ id: string }>`
       WITH RECURSIVE places (location_id) AS (
         SELECT ${location(sql``)}
         UNION ALL
         SELECT ${location(sql`AND location_id > places.location_id`)} FROM places WHERE places.location_id IS NOT NULL
-      ), ways (direction) AS (VALUES ('outbound'), ('inbound'))
+      ), directions (direction) AS (VALUES ('outbound'), ('inbound'))
       SELECT id FROM (
-        SELECT ${newest('id')} AS id, ${newest('created_at')} AS at FROM places CROSS JOIN ways
+        SELECT ${newest('id')} AS id, ${newest('created_at')} AS at FROM places CROSS JOIN directions
       ) AS candidates WHERE id IS NOT NULL ORDER BY at DESC LIMIT 1`.execute(db);
     const [row] = rows;
     return row && db.selectFrom('messages').selectAll().where('id', '=', row.id).executeTakeFirst();
@@ -492,7 +492,7 @@ export function createReader(db: Database, hash: KeyedHash) {
       }
       deleted += ids.length;
       if (ids.length < DELETE_BATCH) return deleted;
-      // SQLite runs in this process: without it, nothing else would run until all batches are deleted.
+      // SQLite runs on this thread: without a pause, nothing else would run until all batches are deleted.
       await nextTurn();
     }
   }
@@ -533,8 +533,8 @@ const messageOf = ({ locationId, messageId }: Omit<RequestKey, 'requestId'>) =>
   JSON.stringify([locationId, messageId]);
 
 /**
- * The oldest and newest requests of a message. Unless they overlap, requests between them were not read: these may have outdated what came
- * before, except `delivered`, which nothing follows.
+ * Combines the oldest and newest requests of a message. Unless they overlap, requests between them were not read. Those may have superseded
+ * any earlier status except `delivered`, which is final.
  */
 function acrossGap(
   oldest: readonly ReadRequest[],

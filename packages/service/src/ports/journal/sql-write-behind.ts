@@ -23,7 +23,7 @@ export interface Unwritten {
   state: MessageState | undefined;
   code: string | null;
   updatedAt: number;
-  /** Whether the CRM accepted `delivered` for this request, which repeats a message. */
+  /** Whether this request repeats a message and the CRM accepted `delivered` for it. */
   isDeliveredRepeat: boolean;
   readonly steps: WrittenStep[];
 }

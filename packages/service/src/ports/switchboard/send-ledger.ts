@@ -37,7 +37,7 @@ export interface LedgerEntry {
   isOpen: boolean;
   /** Whether other nodes have copies of it. */
   isCopied: boolean;
-  /** Whether this node has written it again. */
+  /** Whether this node has repeated the frame. */
   isRepeated: boolean;
 }
 
