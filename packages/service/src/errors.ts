@@ -68,11 +68,11 @@ export class StartError extends Error {
   }
 }
 
-/** File system errors when the disk, a quota or a file size limit is exhausted, and `disk_full` of PostgreSQL. */
+/** The codes of an exhausted disk, quota or file size limit. 53100 is PostgreSQL's `disk_full`. */
 const FULL = new Set<unknown>(['ENOSPC', 'EDQUOT', 'EFBIG', '53100']);
 /** SQLite reports a failed write as an I/O error unless the disk is full. */
 const SQLITE_FULL = /database or disk is full|disk I\/O error/;
 
-/** Returns whether a write failed because there was no space. */
+/** Returns whether a write failed for lack of space. */
 export const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && (('code' in error && FULL.has(error.code)) || SQLITE_FULL.test(error.message));

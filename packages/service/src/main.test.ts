@@ -103,7 +103,7 @@ describe('the supervisor of the service', () => {
   });
 });
 
-it('the service loads neither the fetch of Node nor a library that no setting asks for', async () => {
+it('the service loads neither the built-in fetch nor a library that no setting requires', async () => {
   const file = join(await tempDir(cleanup), 'loaded.json');
   const report = `import { writeFileSync } from 'node:fs';
     import { createRequire } from 'node:module';

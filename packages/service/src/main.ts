@@ -78,7 +78,7 @@ async function reload(): Promise<void> {
   }
 }
 
-/** Returns the garbage of the start to the system, a fifth of the memory. V8 keeps it in an idle process. */
+/** Frees the garbage left by startup, a fifth of the memory. V8 does not collect it while the process is idle. */
 async function collectGarbage(): Promise<void> {
   const session = new Session();
   session.connect();

@@ -51,7 +51,7 @@ export interface Listener {
   close(drain: DrainTimes): Promise<void>;
 }
 
-/** No route has a schema. Otherwise Fastify loads the compilers of schemas, which cost start-up time and memory. */
+/** Keeps Fastify from loading its schema compilers, which cost startup time and memory. No route has a schema. */
 const NO_SCHEMAS = (): never => {
   throw new Error('routes have no schemas');
 };

@@ -38,7 +38,7 @@ export interface HandledRequest extends Pick<WebhookResponse, 'status' | 'code'>
   readonly method: string;
   readonly path: string;
   readonly requestId: RequestId;
-  /** Whether a trusted key signed it. */
+  /** Whether a trusted key signed the request. */
   readonly isSigned: boolean;
   /** The raw header, not validated. */
   readonly traceparent: unknown;

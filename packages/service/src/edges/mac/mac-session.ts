@@ -110,8 +110,8 @@ const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
 /** Unconfirmed frames are repeated as long as less than this is unsent. */
 const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
-/** Unconfirmed frames are repeated this many at a time, so that a Mac that keeps reconnecting does not get all of them each time (T52). */
-const REPEATED_AT_ONCE = 64;
+/** Unconfirmed frames are repeated in batches of this size, so that a Mac that keeps reconnecting does not get all of them each time (T52). */
+const REPEAT_BATCH = 64;
 const REPEAT_PAUSE_MS = 50;
 /** Leaves room for `again`, so that the frame can be repeated. */
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
@@ -153,7 +153,7 @@ type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
 interface Backlog {
   /** Undefined while they are collected from other nodes. */
   entries: LedgerEntry[] | undefined;
-  /** Ends the pause before the next ones are written. */
+  /** Cancels the pause before the next batch. */
   endPause?: (() => void) | undefined;
   readonly written: PromiseWithResolvers<void>;
 }
@@ -351,13 +351,13 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#writeBacklog();
   }
 
-  /** Writes unconfirmed frames in order, as far as the Mac reads them. The next ones follow when it confirms one, or after a pause. */
+  /** Writes a batch of unconfirmed frames in order, as far as the Mac reads them. The next batch follows a confirmation or a pause. */
   #writeBacklog(): void {
     const backlog = this.#backlog;
     const entries = backlog?.entries;
     if (backlog === undefined || entries === undefined) return;
     backlog.endPause?.();
-    let left = REPEATED_AT_ONCE;
+    let left = REPEAT_BATCH;
     while (entries.length > 0 && left > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
       const entry = entries.shift();
       if (entry?.isOpen !== true) continue;
@@ -379,7 +379,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (this.#put({ ...frame, again: true }) === undefined) return;
     this.#deps.host.unconfirmed(this);
     this.#deps.events.repeated();
-    // Once for each frame: a Mac that keeps reconnecting must not fill the database (T53).
+    // Recorded once per frame: a Mac that keeps reconnecting must not fill the database (T53).
     if (!isRepeated) this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
     entry.isRepeated = true;
   }

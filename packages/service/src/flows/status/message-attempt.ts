@@ -19,7 +19,7 @@ export interface MessageAttempt {
   /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
   epoch: number;
   lastStatus: KnownStatus | Promise<KnownStatus>;
-  /** Whether the message has requests from before this attempt, as far as it is known. */
+  /** Whether the message is known to have requests from before this attempt. */
   isRepeat: boolean;
   /** Its `pending`, until that is sent or not needed. */
   pending: StatusDelivery | undefined;

@@ -20,7 +20,7 @@ const policyOf =
   (failure, progress) =>
     isWorthRetrying(source, failure, progress) ? backoff(failure, progress) : undefined;
 
-/** `pending` is tried a few times, a terminal status as long as the CRM may accept it (A11). */
+/** Retries `pending` a few times, and a terminal status as long as the CRM may accept it (A11). */
 export const STATUS_RETRY_POLICIES: Readonly<Record<StatusSource, RetryPolicy>> = {
   pending: policyOf('pending'),
   terminal: policyOf('terminal'),
