@@ -11,7 +11,7 @@ module.exports = {
       wait_ready: true,
       listen_timeout: 60_000,
       kill_timeout: 30_000,
-      // A start that fails because PostgreSQL or Redis is not up yet is repeated, at most every 15 s. After invalid settings it is not.
+      // Retries a start that fails because PostgreSQL or Redis is not up yet, with a backoff of up to 15 s, but not after invalid settings.
       exp_backoff_restart_delay: 1000,
       stop_exit_codes: [3],
       // The probe of a supervisor: GET /health?pm2=1
