@@ -1,5 +1,5 @@
 // Measures the start of the service, its idle memory and the start of the command line:
-// node scripts/run.mjs bench/start-up.ts [--rounds 10] [--idle-seconds 30]. Exit code 1: a target is missed.
+// node scripts/run.mjs bench/start-up.ts [--rounds 10] [--idle-seconds 30]. Exits with 1 if a target is missed.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter, dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ const COMMANDS = [['--version'], ['--help'], ['license', 'list']];
 const POLL_MS = 5;
 const MEGABYTE = 1024 * 1024;
 
-/** `scripts/run.mjs` put the packaged Node first. Without it, npm and the launcher run on the Node of the system, as for a user. */
+/** Without the packaged Node, which `scripts/run.mjs` puts first: npm and the launcher run on the system's Node, as they do for a user. */
 const PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((folder) => folder !== dirname(process.execPath))

@@ -184,7 +184,7 @@ describe.each([
     installed = await installOnce(name);
   });
 
-  it('names the repository that its provenance is signed for', () => {
+  it('names the repository for which its provenance is signed', () => {
     const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8'));
     expect(manifest.repository).toEqual(REPOSITORY);
   });

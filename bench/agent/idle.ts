@@ -9,11 +9,11 @@ import { ScriptedService } from '../../packages/agent/test/scripted-service.ts';
 import { cpuMicros, residentBytes } from '../measure/process-costs.ts';
 import { fillStore } from './fill-store.ts';
 
-/** Measures the CPU time and the memory of an agent that has nothing to do, over a store of the size that a busy Mac has after some years. */
+/** Measures the CPU time and the memory of an idle agent, with a message store as large as that of a busy Mac after a few years. */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
 const MAX_SHARE = 0.005;
 const MAX_MEGABYTES = 90;
-/** The start and the first reads are not idle. */
+/** The agent is not idle while it starts and reads the store for the first time. */
 const SETTLE_MS = 10_000;
 
 const service = await new ScriptedService().start();

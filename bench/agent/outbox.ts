@@ -8,7 +8,7 @@ import { until } from '@footbridge/testkit/until';
 import { MacAgent } from '../../packages/agent/test/mac-agent.ts';
 import { ScriptedService } from '../../packages/agent/test/scripted-service.ts';
 
-/** Measures how long an agent that was offline needs to send its outbox, from the connection to the last acknowledgement. */
+/** Measures how long an agent that was offline takes to send its outbox, from the connection to the last acknowledgement. */
 const { values } = parseArgs({ options: { frames: { type: 'string', default: '10000' } } });
 const FRAMES = Number(values.frames);
 const MAX_SECONDS = 5;
@@ -44,7 +44,7 @@ function message(index: number) {
     guid: `GUID-${index}`,
     sender,
     service: 'iMessage',
-    text: 'a text of ordinary length, such as a customer sends it, number '.concat(String(index)),
+    text: 'a text of ordinary length, as a customer would send it, number '.concat(String(index)),
     sentAt: new Date().toISOString(),
     chat: { id: index % 500, isGroup: false, recipients: [sender] },
     attachments: [],

@@ -23,7 +23,7 @@ const { values } = parseArgs({
 });
 const macs = Number(values.macs);
 const messages = Number(values.messages);
-/** The default of Node, twice: the difference between two starts of the same program is the noise. */
+/** Node's default is measured twice: the difference between two starts of the same program is noise. */
 const SIZES = ['16', '16', ...values.sizes.split(',')];
 const RATE = 300;
 

@@ -4,8 +4,8 @@ export interface Repository {
 }
 
 /**
- * Returns the repository of the workflow that builds the release, or undefined outside of one. npm accepts provenance only for a package
- * whose manifest names the repository that signs it.
+ * Returns the repository of the GitHub workflow that builds the release, or undefined outside a workflow. npm accepts provenance only for a
+ * package whose manifest names the repository of the workflow that signs it.
  */
 export function repositoryOf({
   GITHUB_SERVER_URL: server,

@@ -255,7 +255,7 @@ describe('unconfirmed frames', () => {
     expect(trail.steps.find(({ step }) => step === 'not_confirmed')?.detail).toEqual({ reason: 'full' });
   });
 
-  it('M10 T53 of a Mac that keeps reconnecting are in the trail once', async () => {
+  it('M10 T53 are recorded as resent only once when a Mac keeps reconnecting', async () => {
     const { bridge, join, send } = await start();
     const first = await join();
     const requestId = await send();

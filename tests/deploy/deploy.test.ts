@@ -82,7 +82,7 @@ describe('the files in deploy', () => {
     expect(location.exec(read('docker/nginx.conf'))?.[0]).toBe(location.exec(manual)?.[0]);
   });
 
-  it('the unit of systemd allows what a listener on all addresses and the converter need', () => {
+  it('the systemd unit allows what the converter and a listener on all addresses need', () => {
     const unit = read('systemd/footbridge.service');
     expect(unit).toMatch(/^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
     const denied = unit.indexOf('SystemCallFilter=~@privileged @resources');

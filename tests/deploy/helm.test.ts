@@ -16,25 +16,25 @@ const RELEASE = 'bridge';
 const cleanup = createCleanup();
 afterAll(() => cleanup.run());
 
-interface Port {
+interface Named {
   readonly name: string;
 }
 interface Rendered {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels?: object; readonly annotations?: object };
   readonly data?: object;
-  // The parts of a specification differ by kind.
+  // The fields depend on the kind.
   readonly spec: Record<string, never>;
 }
 
-/**
- * Renders the chart with Caddy, whose `templates` handler is Go's text/template with the Sprig functions, as Helm has them. `.Values`
- * and `.Release` are what Helm provides.
- */
 let folder: string;
 let url: string;
 let renders = 0;
 
+/**
+ * Renders a template with Caddy, whose `templates` handler uses Go's text/template with the Sprig functions, as Helm does. `.Values` and
+ * `.Release` are set as Helm sets them.
+ */
 async function response(template: string, values: object): Promise<Response> {
   const context = JSON.stringify({ Values: values, Release: { Name: RELEASE } });
   const text = readFileSync(join(CHART, 'templates', template), 'utf8');
@@ -61,7 +61,7 @@ async function render(changes: object): Promise<Map<string, Rendered>> {
 
 function of(objects: ReadonlyMap<string, Rendered>, kind: string): Rendered {
   const object = objects.get(kind);
-  if (object === undefined) throw new Error(`there is no ${kind}`);
+  if (object === undefined) throw new Error(`the chart does not render a ${kind}`);
   return object;
 }
 
@@ -79,7 +79,7 @@ describe.skipIf(!(await hasCaddy()))('the rendered chart', () => {
     url = `http://${address}`;
   });
 
-  it('is one pod with its volume by default, and an update stops it before it starts the next', async () => {
+  it('has one pod with a volume by default, and an update stops the old pod before it starts the new one', async () => {
     const objects = await render({});
     expect([...objects.keys()].toSorted()).toEqual([
       'ConfigMap',
@@ -126,8 +126,8 @@ describe.skipIf(!(await hasCaddy()))('the rendered chart', () => {
     const { metadata, spec: pod } = (spec['template'] ?? {}) as {
       metadata: { labels: object };
       spec: {
-        containers: [{ ports: Port[]; envFrom: object[]; volumeMounts: Port[] }];
-        volumes: Port[];
+        containers: [{ ports: Named[]; envFrom: object[]; volumeMounts: Named[] }];
+        volumes: Named[];
       };
     };
     const [container] = pod.containers;
@@ -146,7 +146,7 @@ describe.skipIf(!(await hasCaddy()))('the rendered chart', () => {
     );
   });
 
-  it('replaces several pods one after the other, behind an ingress, without a volume', async () => {
+  it('replaces several pods one at a time, behind an ingress and without a volume', async () => {
     const objects = await render({
       replicas: 3,
       existingSecret: 'secrets',
@@ -191,7 +191,7 @@ describe.skipIf(!(await hasCaddy()))('the rendered chart', () => {
     });
   });
 
-  it('is not rendered for several pods that would share nothing', async () => {
+  it('is not rendered for several pods without a shared secret', async () => {
     const { status } = await response('deployment.yaml', { ...DEFAULTS, replicas: 2 });
     expect(status).toBe(500);
   });

@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const cleanup = createCleanup();
 afterAll(() => cleanup.run());
 
-/** Copies what the build stage copies and .dockerignore lets through, with the installed dependencies in place of `npm ci`. */
+/** Copies the files that the build stage copies and .dockerignore allows. Links the installed dependencies instead of running `npm ci`. */
 function copySource(source: string): void {
   const ignored = /(?:^|[\\/])(?:node_modules|dist)$|\.test\.ts$/;
   const copies = [...DOCKERFILE.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)];
@@ -50,7 +50,7 @@ it('the steps of the Dockerfile build a program that runs as another user, and i
   const source = join(scratch, 'source');
   const program = join(scratch, 'program');
   const data = join(scratch, 'data');
-  // The other user may not have access to the folder of this Node.
+  // The other user might not have access to the folder of this Node.
   const node = join(scratch, 'node');
   await copyFile(process.execPath, node);
   copySource(source);

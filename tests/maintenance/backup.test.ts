@@ -198,7 +198,7 @@ it('reports a disk that fills up, and leaves the data and the backup folder as t
   const file = join(folder, 'footbridge.backup');
   await backup(depsOf(env), file, false);
   const before = await dump(database);
-  /** Limits the size of files, so that the file system reports an error in the middle of a write, or at the first one, as on a full disk. */
+  /** Limits the size of files, so that the first write or a later one fails, as on a full disk. */
   const limited = (blocks: number, program: string, ...args: string[]) =>
     promisify(execFile)(
       'sh',

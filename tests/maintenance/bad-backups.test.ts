@@ -158,13 +158,13 @@ describe('footbridge restore', () => {
     expect(restored['licenses']).toEqual(before['licenses']);
   });
 
-  it('run as root leaves files that belong to the owner of the data folder', async () => {
+  it('run as root gives the restored files to the owner of the data folder', async () => {
     const dataDir = join(await tempDir(cleanup), 'data');
     cpSync(env.DATA_DIR, dataDir, { recursive: true });
     writeFileSync(join(dataDir, 'operator-token'), 'the operator token\n');
     const file = join(folder, 'with-secrets');
     await backup(depsOf({ DATA_DIR: dataDir }), file, false);
-    // Another user than root cannot give files away, and owns both.
+    // Only root can change the owner of a file. Any other user already owns the folder and the files.
     if (process.getuid?.() === 0) chownSync(dataDir, 1000, 1000);
     await restore(depsOf({ DATA_DIR: dataDir }), file);
     for (const name of ['footbridge.sqlite', 'operator-token'])
@@ -277,14 +277,14 @@ describe('footbridge backup', () => {
     expect(good.includes(KEY)).toBe(false);
   });
 
-  it('of a database that the user may not read says so', async () => {
+  it('reports a database file that the user may not read', async () => {
     const dataDir = await tempDir(cleanup);
     const file = join(dataDir, 'footbridge.sqlite');
     writeFileSync(file, '', { mode: 0o000 });
     const module = JSON.stringify(
       join(import.meta.dirname, '../../packages/service/src/maintenance/snapshot-sqlite.ts'),
     );
-    // Root may read every file.
+    // Root can read every file, so the program drops its privileges.
     const program = `import { openSqliteSnapshot } from ${module};
       process.getuid() || process.setuid(1000);
       await openSqliteSnapshot(${JSON.stringify(file)}).catch(({ message }) => console.log(message));`;

@@ -128,7 +128,7 @@ describe('traces', () => {
 
   it('are not started by a request without a valid signature', async () => {
     const { bridge, collector } = await start();
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       bridge.post(GOOD, { unsigned: true, headers: SAMPLED }),
       bridge.fetch({ method: 'GET', headers: SAMPLED }),
       bridge.fetch({ method: 'POST', headers: { ...SAMPLED, 'Content-Encoding': 'gzip' }, body: '{}' }),
@@ -136,10 +136,10 @@ describe('traces', () => {
       bridge.fetch({
         method: 'POST',
         headers: { ...SAMPLED, 'Content-Type': 'application/json' },
-        body: 'no JSON',
+        body: 'not JSON',
       }),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([401, 405, 415, 413, 400]);
+    expect(responses.map(({ status }) => status)).toEqual([401, 405, 415, 413, 400]);
     await bridge.close();
     expect(collector.spans()).toEqual([]);
   });

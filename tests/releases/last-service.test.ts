@@ -14,7 +14,7 @@ afterEach(() => cleanup.run());
 const LOCATION = 'location1';
 const PHONE = '+15555550101';
 
-it('an agent of this version sends, fails and receives through a service of the last release', async () => {
+it('the current agent sends, reports a failure and receives through the service of the last release', async () => {
   const crm = await startCrm();
   cleanup.add(() => crm.stop());
   const service = await startService({

@@ -19,8 +19,8 @@ type Recorded =
   | { readonly from: 'service'; readonly frame: Frames.ServiceFrame };
 
 /**
- * Both directions of a connection, recorded with an agent from before `received`, `state` and `reach` (commit df2c6232): a text that is
- * delivered, an inbound text, a reaction to it, and a file that cannot be downloaded. Generated ids have names, the others are left out.
+ * Both directions of a connection, recorded with an agent that predates `received`, `state` and `reach` (commit df2c6232): a text that is
+ * delivered, an inbound text, a reaction to it, and a file that cannot be downloaded. Generated ids are replaced with names or left out.
  */
 const RECORDED = JSON.parse(
   readFileSync(join(import.meta.dirname, 'agent-frames.json'), 'utf8')
@@ -28,7 +28,7 @@ const RECORDED = JSON.parse(
     .replaceAll('+15555550101', PHONE),
 ) as readonly Recorded[];
 
-it('M10 an agent that neither confirms nor reports its state sends, fails and receives', async () => {
+it('M10 an agent that neither confirms messages nor reports its state sends, reports a failure and receives', async () => {
   const bridge = await startBridge();
   const { crm } = bridge;
   const mac = await bridge.connect();
@@ -58,7 +58,7 @@ it('M10 an agent that neither confirms nor reports its state sends, fails and re
   expect(mac.unknownFrames).toEqual([]);
 });
 
-/** Parses frames with the last release: in a process of its own, because Vite would look for its source maps. */
+/** Parses frames with the last release, in a separate process because Vite would look for its source maps. */
 async function kindsInLastRelease(frames: readonly Frames.ServiceFrame[]): Promise<unknown> {
   const parser = join(await unpackLastRelease(cleanup), '../../../protocol/src/frames.js');
   const code = `import { parseServiceFrame } from ${JSON.stringify(parser)};

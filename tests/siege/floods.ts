@@ -25,7 +25,7 @@ function frame(first: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([first, ...size, 0, 0, 0, 0]), payload]);
 }
 
-/** A Mac that confirms what it receives, or could. */
+/** Announces the capability to confirm messages, so that the service resends unconfirmed ones. */
 const REGISTER = frame(
   0x81,
   Buffer.from(
