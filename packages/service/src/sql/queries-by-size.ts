@@ -23,3 +23,6 @@ export function queriesBySize<T>(
     return queries;
   };
 }
+
+/** Values for a list of this size, when the query is compiled. */
+export const placeholders = (size: number): string[] => Array.from({ length: size }, () => '');

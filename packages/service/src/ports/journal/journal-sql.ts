@@ -22,8 +22,9 @@ import type {
 } from './journal.ts';
 import { keyedHash } from './keyed-hash.ts';
 import type { KeyedHash } from './keyed-hash.ts';
-import { createReader, lastOf } from './sql-reader.ts';
-import type { RequestKey, RequestStatus } from './sql-reader.ts';
+import { createRequestStatuses, lastOf } from './sql-request-statuses.ts';
+import type { RequestKey, RequestStatus } from './sql-request-statuses.ts';
+import { createReader } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
 import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
@@ -93,7 +94,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushMs = flushMs;
     this.#write = createWriteBatch(database);
     this.#reader = createReader(database.db, this.#hash);
-    this.#requestStatuses = new Batcher((keys) => this.#reader.requestStatuses(keys), COLLECT_MS);
+    this.#requestStatuses = new Batcher(createRequestStatuses(database.db), COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 
