@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 
 import type {
@@ -8,6 +7,7 @@ import type {
   MaintenanceRequest,
 } from '@footbridge/protocol/maintenance';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
+import { setPriorityIfAllowed } from '@footbridge/runtime/process-priority';
 
 import { loadConfig } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
@@ -59,7 +59,7 @@ async function perform(request: MaintenanceRequest): Promise<MaintenanceReport> 
     return request.checkOnly
       ? { type: 'backup', backup: await checkBackup(deps, request.file) }
       : { type: 'restored', ...(await restore(deps, request.file)) };
-  setPriority(LOW_PRIORITY);
+  setPriorityIfAllowed(LOW_PRIORITY);
   return { type: 'backup', backup: await backup(deps, request.file, request.force) };
 }
 
