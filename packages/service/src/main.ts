@@ -120,4 +120,6 @@ for (const source of ['uncaughtException', 'unhandledRejection'] as const)
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 const toldReady = notifySystemd('READY=1');
-await collectGarbage();
+await collectGarbage().catch((error: unknown) =>
+  log.debug({ event: 'service.garbage_kept', err: error }, 'garbage of the start not collected'),
+);
