@@ -48,8 +48,11 @@ interface Loading {
 
 async function createLoading(path: string, { tables, migration }: TargetShape): Promise<Loading> {
   const created = await open(path, 'wx', 0o600);
-  giveToFolderOwner(created.fd, path);
-  await created.close();
+  try {
+    giveToFolderOwner(created.fd, path);
+  } finally {
+    await created.close();
+  }
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   const close = () => {
     if (database.isOpen) database.close();

@@ -7,14 +7,24 @@ const COMPANIONS = ['', '-wal', '-shm'];
 /** Creates the file and its folder with access for their owner only, and removes other users' access to existing files. */
 export function makePrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    const created = openSync(file, 'ax', 0o600);
-    giveToFolderOwner(created, file);
-    closeSync(created);
-  } catch (error) {
-    if (!existsSync(file)) throw error;
-  }
+  const created = createNew(file);
+  if (created !== undefined)
+    try {
+      giveToFolderOwner(created, file);
+    } finally {
+      closeSync(created);
+    }
   for (const companion of COMPANIONS) if (existsSync(file + companion)) chmodSync(file + companion, 0o600);
+}
+
+/** Returns undefined when the file exists. */
+function createNew(file: string): number | undefined {
+  try {
+    return openSync(file, 'ax', 0o600);
+  } catch (error) {
+    if (existsSync(file)) return undefined;
+    throw error;
+  }
 }
 
 /**
