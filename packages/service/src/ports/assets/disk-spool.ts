@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-import { EngineError } from '../../errors.ts';
+import { EngineError, isDiskFull } from '../../errors.ts';
 import { fromSource, Meter, SizeLimitError, SourceError } from './measured-source.ts';
 
 const MIB = 1024 * 1024;
@@ -75,8 +75,7 @@ class DiskFullError extends Error {
   override readonly name = 'DiskFullError';
 }
 
-const isFull = (error: unknown) =>
-  error instanceof DiskFullError || ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+const isFull = (error: unknown) => error instanceof DiskFullError || isDiskFull(error);
 
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
