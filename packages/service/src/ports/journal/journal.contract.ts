@@ -380,6 +380,23 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect((await journal.troubledSends(from + 31)).size).toBe(0);
     });
 
+    it('T54 lets other work run while it searches many failed messages', async () => {
+      const at = clock.now();
+      await sql`
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 25000)
+        INSERT INTO messages (id, direction, location_id, message_id, kind, status, length, created_at, updated_at)
+        SELECT 'failed-' || n, 'outbound', CASE n WHEN 1 THEN 'first' WHEN 25000 THEN 'last' ELSE 'between' END,
+          'msg-' || n, 'text', 'failed', 1, ${sql.lit(at)} + n / 10, ${sql.lit(at)} + n FROM numbers`.execute(
+        database.db,
+      );
+      let sends = new Map<string, unknown>();
+      const turns = await turnsDuring(async () => {
+        sends = new Map(await journal.troubledSends(at));
+      });
+      expect([...sends.keys()].toSorted()).toEqual(['between', 'first', 'last']);
+      expect(turns).toBeGreaterThanOrEqual(12);
+    });
+
     it('returns the newest messages with their steps', async () => {
       journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
       await clock.advance(1000);

@@ -38,6 +38,7 @@ export interface PruneTimes {
 const MAX_PARTS = 100;
 const DIRECTIONS = ['outbound', 'inbound'] as const;
 const DELETE_BATCH = 200;
+const READ_BATCH = 2000;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
@@ -208,17 +209,8 @@ export function createReader(db: Database, hash: KeyedHash) {
     },
 
     async troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>> {
-      const locations = await db
-        .selectFrom('messages')
-        .select('location_id')
-        .distinct()
-        .where('status', 'in', ['written', 'pending', 'failed'])
-        .where('status', '<>', sql.lit('delivered'))
-        .where('direction', '=', 'outbound')
-        .where('created_at', '>=', from)
-        .execute();
       const sends = new Map<string, readonly RecentSend[]>();
-      for (const { location_id } of locations) {
+      for (const location_id of await troubledLocations(from)) {
         const rows = await db
           .selectFrom('messages')
           .select(['status', 'code', 'phone_hash', 'created_at', 'updated_at'])
@@ -291,6 +283,37 @@ export function createReader(db: Database, hash: KeyedHash) {
       return pruned;
     },
   };
+
+  /** Reads in parts, so that other work runs in between: in an outage, all messages of a day may be unfinished or failed. */
+  async function troubledLocations(from: number): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const status of ['written', 'pending', 'failed']) {
+      let next = from;
+      for (let read = READ_BATCH; read === READ_BATCH;) {
+        const part = db
+          .selectFrom('messages')
+          .select(['location_id', 'created_at'])
+          .where('status', '=', status)
+          // The condition of the partial index.
+          .where('status', '<>', sql.lit('delivered'))
+          .where('direction', '=', sql.lit('outbound'))
+          .where('created_at', '>=', next)
+          .orderBy('created_at')
+          .limit(READ_BATCH);
+        const locations = await db
+          .selectFrom(part.as('part'))
+          .select(['location_id'])
+          .select((eb) => [eb.fn.max('created_at').as('newest'), eb.fn.countAll().as('count')])
+          .groupBy('location_id')
+          .execute();
+        for (const { location_id } of locations) found.add(location_id);
+        read = locations.reduce((sum, { count }) => sum + Number(count), 0);
+        next = Math.max(next + 1, ...locations.map(({ newest }) => newest));
+        await nextTurn();
+      }
+    }
+    return found;
+  }
 
   /** Takes a few index lookups per location with this message id, whatever the number of requests. */
   async function newestWith(messageId: string): Promise<Row | undefined> {
