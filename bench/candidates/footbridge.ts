@@ -16,14 +16,16 @@ export interface FootbridgeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether the Macs confirm every `send` (M10). Default true. */
   readonly confirms?: boolean;
+  /** The checkout to start, with installed dependencies. Default: this one. */
+  readonly checkout?: URL;
 }
 
-const root = new URL('../../', import.meta.url);
+const THIS_CHECKOUT = new URL('../../', import.meta.url);
 const UNLIMITED = '1000000';
 
 /** Footbridge as shipped, with its own start command, journal, logs and metrics. Only its limits are raised, by settings. */
 export function footbridge(options: FootbridgeOptions = {}): Candidate {
-  const { name = 'footbridge', moreKeys = [], env = {}, confirms = true } = options;
+  const { name = 'footbridge', moreKeys = [], env = {}, confirms = true, checkout = THIS_CHECKOUT } = options;
   return {
     name,
     async start(start) {
@@ -34,8 +36,8 @@ export function footbridge(options: FootbridgeOptions = {}): Candidate {
       const service = await startProcess(
         name,
         [
-          fileURLToPath(new URL('scripts/run.mjs', root)),
-          fileURLToPath(new URL('packages/service/src/main.ts', root)),
+          fileURLToPath(new URL('scripts/run.mjs', checkout)),
+          fileURLToPath(new URL('packages/service/src/main.ts', checkout)),
         ],
         {
           PORT: String(port),
