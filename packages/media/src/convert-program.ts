@@ -1,12 +1,11 @@
 // The program of the sandboxed child process: converts the file at a fixed path, one request at a time.
 import { readFileSync, statSync } from 'node:fs';
 
-import { setPriorityIfAllowed } from '@footbridge/runtime/process-priority';
-
 import type { ConversionReply, ConversionRequest } from './conversion.ts';
 import { ConversionError, MAX_INPUT_BYTES } from './convert/budget.ts';
 import { OutputFile } from './convert/output-file.ts';
 import type { Conversion } from './media-types.ts';
+import { setPriorityIfAllowed } from './process-priority.ts';
 
 type Converted = Omit<Extract<ConversionReply, { ok: true }>, 'ok'>;
 

@@ -7,7 +7,7 @@ import type {
   MaintenanceRequest,
 } from '@footbridge/protocol/maintenance';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
-import { setPriorityIfAllowed } from '@footbridge/runtime/process-priority';
+import { setPriorityIfAllowed } from '@footbridge/media/process-priority';
 
 import { loadConfig } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
