@@ -8,10 +8,8 @@ import { openHarness } from '../harness.ts';
 import type { RunningCandidate } from '../harness.ts';
 import { findPinning } from '../measure/pinning.ts';
 import { residentBytes } from '../measure/process-costs.ts';
-import { ratios, spread } from '../measure/statistics.ts';
-import { measureCosts, warmUp } from '../scenarios/costs.ts';
+import { printCosts } from '../scenarios/compare.ts';
 import { measureLatencies } from '../scenarios/latencies.ts';
-import { inbound, outbound } from '../scenarios/work.ts';
 
 const { values } = parseArgs({
   options: {
@@ -40,17 +38,7 @@ try {
       .map(({ name, pid }) => `${name} ${(residentBytes(pid) / 1024 / 1024).toFixed(0)} MB`)
       .join(', ');
   process.stdout.write(`after the start: ${memory()}\n`);
-  for (const [path, work] of Object.entries({ outbound, inbound })) {
-    await warmUp(harness, candidates, work, 5 * messages);
-    const costs = await measureCosts(harness, candidates, work, { rounds: Number(values.rounds), messages });
-    const baseline = Object.values(costs)[0] ?? [];
-    for (const [name, own] of Object.entries(costs)) {
-      const { median, q1, q3 } = spread(ratios(own, baseline));
-      process.stdout.write(
-        `${path}: ${name.padEnd(12)} ${spread(own).median.toFixed(0)} µs  ${median.toFixed(3)} × (${q1.toFixed(3)}–${q3.toFixed(3)})\n`,
-      );
-    }
-  }
+  await printCosts(harness, candidates, { rounds: Number(values.rounds), messages });
   process.stdout.write(`after these messages: ${memory()}\n`);
   const rates = { outbound: RATE, inbound: RATE, seconds: 8, repeats: 5 };
   const latencies = await measureLatencies(harness, candidates, () => rates);

@@ -1,4 +1,5 @@
 import { openHarness } from '../harness.ts';
+import type { Harness, RunningCandidate } from '../harness.ts';
 import type { Candidate } from '../candidates/candidate.ts';
 import { findPinning } from '../measure/pinning.ts';
 import { ratios, spread } from '../measure/statistics.ts';
@@ -18,19 +19,28 @@ export async function compareCosts(
   try {
     const running = [];
     for (const candidate of candidates) running.push(await harness.start(candidate, macs));
-    for (const [path, work] of Object.entries({ outbound, inbound })) {
-      await warmUp(harness, running, work, 10 * rounds.messages);
-      const costs = await measureCosts(harness, running, work, rounds);
-      const baseline = costs[running[0]?.name ?? ''] ?? [];
-      for (const { name } of running) {
-        const micros = spread(costs[name] ?? []).median.toFixed(0);
-        const { median, q1, q3 } = spread(ratios(costs[name] ?? [], baseline));
-        console.log(
-          `${path.padEnd(9)} ${name.padEnd(28)} ${micros} µs, ${median.toFixed(3)} × (${q1.toFixed(3)}–${q3.toFixed(3)})`,
-        );
-      }
-    }
+    await printCosts(harness, running, rounds);
   } finally {
     await harness.close();
+  }
+}
+
+/** Prints the cost per message of candidates that are running, relative to the first one. */
+export async function printCosts(
+  harness: Harness,
+  running: readonly RunningCandidate[],
+  rounds: Rounds,
+): Promise<void> {
+  for (const [path, work] of Object.entries({ outbound, inbound })) {
+    await warmUp(harness, running, work, 10 * rounds.messages);
+    const costs = await measureCosts(harness, running, work, rounds);
+    const baseline = costs[running[0]?.name ?? ''] ?? [];
+    for (const { name } of running) {
+      const micros = spread(costs[name] ?? []).median.toFixed(0);
+      const { median, q1, q3 } = spread(ratios(costs[name] ?? [], baseline));
+      console.log(
+        `${path.padEnd(9)} ${name.padEnd(28)} ${micros} µs, ${median.toFixed(3)} × (${q1.toFixed(3)}–${q3.toFixed(3)})`,
+      );
+    }
   }
 }
