@@ -121,5 +121,5 @@ log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operator
 process.send?.('ready');
 const toldReady = notifySystemd('READY=1');
 await collectGarbage().catch((error: unknown) =>
-  log.debug({ event: 'service.garbage_kept', err: error }, 'garbage of the start not collected'),
+  log.debug({ event: 'service.garbage_kept', err: error }, 'startup garbage not collected'),
 );
