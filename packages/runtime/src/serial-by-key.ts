@@ -1,48 +1,61 @@
+import { TransientMap } from './transient-map.ts';
+
 /** A task that has not finished. */
 export interface UnfinishedTask<Item, Result> {
   readonly item: Item;
   readonly done: Promise<Result>;
 }
 
+interface Task<Item, Result> {
+  readonly item: Item;
+  /** The task under the same key that has to finish first. */
+  before: Task<Item, Result> | undefined;
+  done: Promise<Result> | undefined;
+}
+
 /** Runs the tasks of one key one after another, in the order they were added; tasks of different keys run side by side. */
 export class SerialByKey<Item, Result = void, Key = string> {
-  readonly #unfinished = new Map<Item, Promise<Result>>();
-  readonly #newest = new Map<Key, Item>();
+  readonly #newest = new TransientMap<Key, Task<Item, Result>>();
 
   /** The item of the last task added under `key` that has not finished. */
   newest(key: Key): Item | undefined {
-    return this.#newest.get(key);
+    return this.#newest.get(key)?.item;
   }
 
+  /** In no particular order. */
   get unfinished(): UnfinishedTask<Item, Result>[] {
-    return Array.from(this.#unfinished, ([item, done]) => ({ item, done }));
+    const unfinished: UnfinishedTask<Item, Result>[] = [];
+    for (const newest of this.#newest.values())
+      for (let task: typeof newest | undefined = newest; task !== undefined; task = task.before)
+        if (task.done !== undefined) unfinished.push({ item: task.item, done: task.done });
+    return unfinished;
   }
 
   /** Resolves when the tasks that were added before the call have finished, also those that failed. */
   async idle(): Promise<void> {
-    await Promise.allSettled(this.#unfinished.values());
+    await Promise.allSettled(this.unfinished.map(({ done }) => done));
   }
 
   /** `item` names the task and is added once. `task` receives the result of the task before it, if there is one. */
   add(key: Key, item: Item, task: (before: Result | undefined) => Promise<Result>): Promise<Result> {
-    const before = this.#newest.get(key);
-    const done = this.#run(key, item, before && this.#unfinished.get(before), task);
-    this.#newest.set(key, item);
-    this.#unfinished.set(item, done);
+    const added: Task<Item, Result> = { item, before: this.#newest.get(key), done: undefined };
+    this.#newest.set(key, added);
+    const done = this.#run(key, added, task);
+    added.done = done;
     return done;
   }
 
   async #run(
     key: Key,
-    item: Item,
-    before: Promise<Result> | undefined,
+    added: Task<Item, Result>,
     task: (before: Result | undefined) => Promise<Result>,
   ): Promise<Result> {
     try {
-      return await task(before && (await before));
+      const result = added.before && (await added.before.done);
+      added.before = undefined;
+      return await task(result);
     } finally {
-      this.#unfinished.delete(item);
-      if (this.#newest.get(key) === item) this.#newest.delete(key);
+      if (this.#newest.get(key) === added) this.#newest.delete(key);
     }
   }
 }

@@ -1,3 +1,5 @@
+import { Chain } from '@footbridge/runtime/chain';
+import type { Link } from '@footbridge/runtime/chain';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { ProxyConfig } from '../../config/config.ts';
@@ -44,7 +46,7 @@ class UndiciTransport implements Transport {
   readonly #maxConnections: number;
   readonly #proxies: ProxyConfig;
   readonly #pools = new Map<string, OriginPool>();
-  readonly #inFlight = new Set<Exchange>();
+  readonly #inFlight = new Chain<Exchange>();
   #cancelSweep: (() => void) | undefined;
   #isClosed = false;
 
@@ -63,15 +65,16 @@ class UndiciTransport implements Transport {
   send(request: HttpRequest): Promise<HttpResponse | NoResponse> {
     return new Promise((resolve) => {
       let leave: (() => void) | undefined;
+      let link: Link<Exchange> | undefined;
       const { timeoutMs = this.#timeoutMs, wantsBody = false, maxBodyBytes = MAX_BODY_BYTES } = request;
       const exchange = new Exchange(this.#clock, timeoutMs, wantsBody, maxBodyBytes, (result) => {
-        this.#inFlight.delete(exchange);
+        link?.remove();
         leave?.();
         resolve(result);
       });
       const pool = isValid(request) ? this.#poolFor(request.origin) : undefined;
       if (pool === undefined) return exchange.fail('network', 'INVALID_REQUEST');
-      this.#inFlight.add(exchange);
+      link = this.#inFlight.add(exchange);
       this.#cancelSweep ??= this.#clock.after(SWEEP_MS, this.#sweep);
       leave = pool.dispatch(request, exchange);
       if (exchange.isSettled) leave();
@@ -81,7 +84,7 @@ class UndiciTransport implements Transport {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelSweep?.();
-    for (const exchange of this.#inFlight) if (!exchange.isStarted) exchange.fail('network', 'CLOSED');
+    for (const exchange of this.#inFlight.values) if (!exchange.isStarted) exchange.fail('network', 'CLOSED');
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
@@ -96,10 +99,10 @@ class UndiciTransport implements Transport {
 
   /** One sweep over all exchanges replaces the two timers per request that undici would keep. */
   readonly #sweep = (): void => {
-    this.#cancelSweep = this.#inFlight.size > 0 ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
+    this.#cancelSweep = this.#inFlight.oldest !== undefined ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
     // After a stall, timers run before sockets are read. The delay lets a response that has already arrived be read first.
     setImmediate(() => {
-      for (const exchange of this.#inFlight) exchange.checkDeadline();
+      for (const exchange of this.#inFlight.values) exchange.checkDeadline();
     });
   };
 }

@@ -2,22 +2,22 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-interface Connection {
+import { Chain } from '@footbridge/runtime/chain';
+import type { Link } from '@footbridge/runtime/chain';
+
+export interface Connection {
+  readonly socket: Socket;
+  isOpen: boolean;
   /** Requests whose responses are not finished. More than one means that the client pipelines. */
   inFlight: number;
   newest: ServerResponse | undefined;
+  /** Its place among the idle ones. */
+  idle: Link<Socket> | undefined;
   /** A `Connection: close` response or a FIN is under way: a later request on this socket cannot be answered. */
   closing: boolean;
   /** How long it was silent while the server drained. */
   silentMs: number;
   bytesRead: number;
-}
-
-/** Sockets without a request in flight, the longest idle first. */
-interface IdleSockets {
-  /** Sockets that have not sent a request yet. */
-  readonly unproven: Set<Socket>;
-  readonly used: Set<Socket>;
 }
 
 const POLL_MS = 20;
@@ -28,7 +28,10 @@ const POLL_MS = 20;
  */
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
-  readonly #idle: IdleSockets = { unproven: new Set(), used: new Set() };
+  /** Sockets that have not sent a request yet. */
+  readonly #unproven = new Chain<Socket>();
+  /** Sockets without a request in flight, the longest idle first. */
+  readonly #idle = new Chain<Socket>();
   readonly #max: number;
   #draining = false;
 
@@ -39,10 +42,12 @@ export class Connections {
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
       if (this.#open.size >= this.#max) this.#dropIdle();
-      this.#idle.unproven.add(socket);
       this.#open.set(socket, {
+        socket,
+        isOpen: true,
         inFlight: 0,
         newest: undefined,
+        idle: this.#unproven.add(socket),
         closing: false,
         silentMs: 0,
         bytesRead: 0,
@@ -55,32 +60,40 @@ export class Connections {
 
   /** Makes room for a new connection (T28): connections that are held open must not keep other clients out. */
   #dropIdle(): void {
-    const [first] = this.#idle.unproven.size > 0 ? this.#idle.unproven : this.#idle.used;
+    const first = this.#unproven.oldest ?? this.#idle.oldest;
     if (first === undefined) return;
     this.#forget(first);
     first.destroy();
   }
 
   #forget(socket: Socket): void {
-    this.#open.delete(socket);
-    this.#idle.unproven.delete(socket);
-    this.#idle.used.delete(socket);
-  }
-
-  /** Returns how many requests this socket has in flight, this one included, or 0 when this one must not be handled. */
-  begin(socket: Socket, response: ServerResponse): number {
-    const connection = this.#open.get(socket);
-    if (connection === undefined || connection.closing) return 0;
-    connection.newest = response;
-    if (this.#draining) closeAfter(connection, response);
-    if (connection.inFlight === 0 && !this.#idle.used.delete(socket)) this.#idle.unproven.delete(socket);
-    return ++connection.inFlight;
-  }
-
-  end(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    if (--connection.inFlight === 0) this.#idle.used.add(socket);
+    connection.isOpen = false;
+    connection.idle?.remove();
+    this.#open.delete(socket);
+  }
+
+  /** Counts a request. Returns undefined when it must not be handled. */
+  begin(socket: Socket, response: ServerResponse): Connection | undefined {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || connection.closing) return undefined;
+    connection.newest = response;
+    if (this.#draining) closeAfter(connection, response);
+    connection.idle?.remove();
+    connection.idle = undefined;
+    connection.inFlight++;
+    return connection;
+  }
+
+  /** The response to a counted request is finished. */
+  end(connection: Connection): void {
+    if (!connection.isOpen) return;
+    const { socket } = connection;
+    if (--connection.inFlight === 0) {
+      connection.newest = undefined;
+      connection.idle = this.#idle.add(socket);
+    }
     connection.silentMs = 0;
     connection.bytesRead = socket.bytesRead;
   }

@@ -81,18 +81,18 @@ export function createHardenedServer(
       if (isAmbiguous(request)) return reject(response, { status: 400, label: 'Bad request' });
       boundBodyParts(request);
       const budget = budgetOf(request);
-      const onSocket = connections.begin(socket, response);
-      if (onSocket === 0) return;
-      if (onSocket > perSocket) return void socket.destroy();
+      const connection = connections.begin(socket, response);
+      if (connection === undefined) return;
+      if (connection.inFlight > perSocket) return void socket.destroy();
       const address = budget.countsAddresses ? addressOf(request) : undefined;
       const arrival = budget.begin(request, response, address);
       const isRejected = typeof arrival === 'string';
       response.once('close', () => {
         if (!isRejected) budget.end(arrival);
-        connections.end(socket);
+        connections.end(connection);
       });
       if (isRejected) return reject(response, arrival === 'total' ? BUSY : CROWDED);
-      if (onSocket === 1) return handler(request, response);
+      if (connection.inFlight === 1) return handler(request, response);
       // Node parses all pipelined requests of a packet at once; handling them at once would delay other clients (T27).
       void pipelined.turn().then(() => {
         if (!socket.destroyed) handler(request, response);

@@ -219,7 +219,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   get hasUnconfirmed(): boolean {
-    return this.#ledger !== undefined && this.#ledger.entries.size > 0;
+    return this.#ledger !== undefined && this.#ledger.entries.length > 0;
   }
 
   heard(data: Buffer, isText: boolean): void {
@@ -340,7 +340,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   /** All frames that the device has not confirmed are in the ledger of this node: they go to the Mac first. */
   #resume(): void {
     if (this.#backlog === undefined || this.#ledger === undefined) return;
-    this.#backlog.entries = [...this.#ledger.entries.values()];
+    this.#backlog.entries = [...this.#ledger.entries];
     this.#writeBacklog();
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
+import { TransientMap } from '@footbridge/runtime/transient-map';
 
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { ClaimedGuid, GuidClaim, Guids } from '../../ports/guids/guids.ts';
@@ -104,7 +105,7 @@ class InboundDeliveries implements Inbound {
   readonly #deps: InboundDeps;
   readonly #contacts: ContactBook;
   readonly #lost: LostMessages;
-  readonly #jobs = new Map<string, { job: InboundJob; done: Promise<AckOutcome> }>();
+  readonly #jobs = new TransientMap<string, { job: InboundJob; done: Promise<AckOutcome> }>();
   readonly #chats = new SerialByKey<InboundJob, AckOutcome>();
   #posts = 0;
   readonly #leaseSince = new WeakMap<Lease, number>();
@@ -118,7 +119,6 @@ class InboundDeliveries implements Inbound {
   }
 
   get oldestSec(): number {
-    // A Map iterates in insertion order.
     const [oldest] = this.#jobs.values();
     return oldest === undefined ? 0 : (this.#deps.clock.monotonic() - oldest.job.startedAt) / 1000;
   }

@@ -95,7 +95,7 @@ export class FrameCopies {
 
   onCopyRequest({ from, locationId, deviceId }: CopyRequest): void {
     const { bus, ledger } = this.#deps;
-    const entries = [...(ledger.find(locationId, deviceId)?.entries.values() ?? [])];
+    const entries = ledger.find(locationId, deviceId)?.entries ?? [];
     if (entries.length > 0) bus.copyAll(from, { locationId, deviceId }, ledger.handedFrames(entries));
   }
 
@@ -109,7 +109,7 @@ export class FrameCopies {
   async #copy(mac: MacLedger): Promise<void> {
     const { bus, ledger, clock, log, onCopied } = this.#deps;
     if (clock.monotonic() < this.#retryAt) return;
-    const entries = [...mac.entries.values()].filter(({ isCopied }) => !isCopied);
+    const entries = mac.entries.filter(({ isCopied }) => !isCopied);
     if (entries.length === 0) return;
     const { locationId, deviceId } = mac;
     const frames = ledger.handedFrames(entries);

@@ -24,7 +24,7 @@ const frame = (requestId: string): SendFrame => ({
   attachments: [],
   channel: 'imessage',
 });
-const idsOf = (mac: MacLedger) => [...mac.entries.keys()];
+const idsOf = (mac: MacLedger) => mac.entries.map(({ frame: { requestId } }) => requestId);
 const handed = (requestId: string, ageMs = 0) => ({ frame: frame(requestId), bytes: 10, ageMs });
 
 describe('the ledger of unconfirmed frames', () => {

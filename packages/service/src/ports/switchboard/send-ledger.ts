@@ -1,4 +1,6 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
+import { Chain } from '@footbridge/runtime/chain';
+import type { Link } from '@footbridge/runtime/chain';
 import type { Clock } from '@footbridge/runtime/clock';
 
 /** Why a frame was given up before its Mac confirmed it. */
@@ -37,6 +39,8 @@ export interface LedgerEntry {
   isOpen: boolean;
   /** Whether other nodes have copies of it. */
   isCopied: boolean;
+  /** Its place among those without copies. */
+  uncopied: Link<LedgerEntry> | undefined;
   /** Whether this node has repeated the frame. */
   isRepeated: boolean;
 }
@@ -62,7 +66,7 @@ export class SendLedger {
   readonly #onDrop: SendLedgerDeps['onDrop'];
   readonly #macs = new Map<string, MacLedger>();
   /** The frames that no other node has a copy of, in the order in which they came. */
-  readonly #uncopied = new Set<LedgerEntry>();
+  readonly #uncopied = new Chain<LedgerEntry>();
   #confirmedCopies: LedgerEntry[] = [];
   #frames = 0;
   #bytes = 0;
@@ -92,14 +96,13 @@ export class SendLedger {
 
   /** The frame was written to a socket of the device. */
   add(mac: MacLedger, frame: SendFrame, bytes: number): void {
-    const addedAt = this.#clock.monotonic();
-    this.#insert({ frame, bytes, mac, addedAt, isOpen: true, isCopied: false, isRepeated: false });
+    this.#insert(mac, frame, bytes, this.#clock.monotonic(), false);
     this.#trim(mac);
   }
 
   /** The Mac has the frame. Returns false when it was not waited for, which is harmless. */
   confirm(mac: MacLedger, requestId: string): boolean {
-    const entry = mac.entries.get(requestId);
+    const entry = mac.find(requestId);
     if (entry === undefined) return false;
     this.#remove(entry);
     if (entry.isCopied) this.#confirmedCopies.push(entry);
@@ -107,12 +110,12 @@ export class SendLedger {
   }
 
   hasUnconfirmed(locationId: string, deviceId: string): boolean {
-    return (this.find(locationId, deviceId)?.entries.size ?? 0) > 0;
+    return (this.find(locationId, deviceId)?.entries.length ?? 0) > 0;
   }
 
   /** Returns the frames for another node, oldest first. They stay here until `forget`. */
   handOver(locationId: string, deviceId: string): HandedFrame[] {
-    const entries = [...(this.find(locationId, deviceId)?.entries.values() ?? [])];
+    const entries = [...(this.find(locationId, deviceId)?.entries ?? [])];
     const frames = this.handedFrames(entries);
     // The other node has them now, and makes the copies.
     for (const entry of entries) this.setCopied(entry, true);
@@ -141,10 +144,8 @@ export class SendLedger {
   macsWithoutCopies(ms: number): ReadonlySet<MacLedger> {
     const before = this.#clock.monotonic() - ms;
     const macs = new Set<MacLedger>();
-    for (const { mac, addedAt } of this.#uncopied) {
-      if (addedAt > before) break;
-      macs.add(mac);
-    }
+    if ((this.#uncopied.oldest?.addedAt ?? Infinity) > before) return macs;
+    for (const { mac, addedAt } of this.#uncopied.values) if (addedAt <= before) macs.add(mac);
     return macs;
   }
 
@@ -152,8 +153,8 @@ export class SendLedger {
     if (!entry.isOpen || entry.isCopied === isCopied) return;
     entry.isCopied = isCopied;
     entry.mac.copied += isCopied ? 1 : -1;
-    if (isCopied) this.#uncopied.delete(entry);
-    else this.#uncopied.add(entry);
+    if (isCopied) entry.uncopied?.remove();
+    else entry.uncopied = this.#uncopied.add(entry);
   }
 
   /** Returns the frames with copies that were confirmed since the last call. */
@@ -168,7 +169,7 @@ export class SendLedger {
     const mac = this.find(locationId, deviceId);
     if (mac === undefined) return;
     for (const requestId of requestIds) {
-      const entry = mac.entries.get(requestId);
+      const entry = mac.find(requestId);
       if (entry !== undefined) this.#remove(entry);
     }
     this.#forgetIfUnused(mac);
@@ -180,12 +181,9 @@ export class SendLedger {
    */
   adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): LedgerEntry[] {
     const mac = this.#mac(locationId, deviceId);
-    const newer = [...mac.entries.values()];
+    const newer = mac.entries.length;
     const adopted = this.#insertHanded(mac, frames);
-    for (const entry of newer) {
-      mac.entries.delete(entry.frame.requestId);
-      mac.entries.set(entry.frame.requestId, entry);
-    }
+    mac.entries.push(...mac.entries.splice(0, newer));
     this.#trim(mac);
     this.#forgetIfUnused(mac);
     return adopted;
@@ -202,7 +200,7 @@ export class SendLedger {
   /** Every device with unconfirmed frames. */
   *devices(): Iterable<{ readonly locationId: string; readonly deviceId: string }> {
     for (const { entries, locationId, deviceId } of this.#macs.values())
-      if (entries.size > 0) yield { locationId, deviceId };
+      if (entries.length > 0) yield { locationId, deviceId };
   }
 
   /** Gives up frames that are too old. */
@@ -216,8 +214,8 @@ export class SendLedger {
     for (const entry of this.#all()) this.#drop(entry, 'shutdown');
   }
 
-  *#all(): Iterable<LedgerEntry> {
-    for (const { entries } of this.#macs.values()) yield* entries.values();
+  #all(): LedgerEntry[] {
+    return [...this.#macs.values()].flatMap(({ entries }) => entries);
   }
 
   #mac(locationId: string, deviceId: string): MacLedger {
@@ -231,31 +229,38 @@ export class SendLedger {
   #insertHanded(mac: MacLedger, frames: readonly HandedFrame[]): LedgerEntry[] {
     const now = this.#clock.monotonic();
     const inserted: LedgerEntry[] = [];
-    for (const { frame, bytes, ageMs, isCopied = false } of frames) {
-      if (mac.entries.has(frame.requestId)) continue;
-      const entry = { frame, bytes, mac, addedAt: now - ageMs, isOpen: true, isCopied, isRepeated: false };
-      this.#insert(entry);
-      inserted.push(entry);
-    }
+    for (const { frame, bytes, ageMs, isCopied = false } of frames)
+      if (mac.find(frame.requestId) === undefined)
+        inserted.push(this.#insert(mac, frame, bytes, now - ageMs, isCopied));
     return inserted;
   }
 
-  #insert(entry: LedgerEntry): void {
-    const { mac, frame, bytes, isCopied } = entry;
-    mac.entries.set(frame.requestId, entry);
+  #insert(mac: MacLedger, frame: SendFrame, bytes: number, addedAt: number, isCopied: boolean): LedgerEntry {
+    const entry: LedgerEntry = {
+      frame,
+      bytes,
+      mac,
+      addedAt,
+      isOpen: true,
+      isCopied,
+      uncopied: undefined,
+      isRepeated: false,
+    };
+    mac.entries.push(entry);
     if (isCopied) mac.copied++;
-    else this.#uncopied.add(entry);
+    else entry.uncopied = this.#uncopied.add(entry);
     mac.bytes += bytes;
     this.#bytes += bytes;
     this.#frames++;
+    return entry;
   }
 
   #remove(entry: LedgerEntry): void {
-    const { mac, frame, bytes } = entry;
+    const { mac, bytes } = entry;
     entry.isOpen = false;
-    mac.entries.delete(frame.requestId);
+    mac.entries.splice(mac.entries.indexOf(entry), 1);
     if (entry.isCopied) mac.copied--;
-    else this.#uncopied.delete(entry);
+    else entry.uncopied?.remove();
     mac.bytes -= bytes;
     this.#bytes -= bytes;
     this.#frames--;
@@ -263,7 +268,7 @@ export class SendLedger {
 
   #trim(mac: MacLedger): void {
     const { maxFrames, maxBytes, maxTotalBytes } = this.#limits;
-    while (mac.entries.size > maxFrames || mac.bytes > maxBytes) this.#dropOldest(mac);
+    while (mac.entries.length > maxFrames || mac.bytes > maxBytes) this.#dropOldest(mac);
     while (this.#bytes > maxTotalBytes) this.#dropOldest(this.#largest(mac));
   }
 
@@ -274,8 +279,8 @@ export class SendLedger {
   }
 
   #dropOldest({ entries }: MacLedger): void {
-    const { value } = entries.values().next();
-    if (value !== undefined) this.#drop(value, 'full');
+    const [oldest] = entries;
+    if (oldest !== undefined) this.#drop(oldest, 'full');
   }
 
   #drop(entry: LedgerEntry, reason: DropReason): void {
@@ -285,7 +290,7 @@ export class SendLedger {
   }
 
   #forgetIfUnused(mac: MacLedger): void {
-    if (mac.connections === 0 && mac.entries.size === 0)
+    if (mac.connections === 0 && mac.entries.length === 0)
       this.#macs.delete(nameOf(mac.locationId, mac.deviceId));
   }
 }
@@ -294,7 +299,7 @@ export class SendLedger {
 export class MacLedger {
   readonly locationId: string;
   readonly deviceId: string;
-  readonly entries = new Map<string, LedgerEntry>();
+  readonly entries: LedgerEntry[] = [];
   /** How many of them have copies on other nodes. */
   copied = 0;
   bytes = 0;
@@ -303,6 +308,11 @@ export class MacLedger {
   constructor(locationId: string, deviceId: string) {
     this.locationId = locationId;
     this.deviceId = deviceId;
+  }
+
+  /** Macs confirm in order, so it is mostly the first one. */
+  find(requestId: string): LedgerEntry | undefined {
+    return this.entries.find(({ frame }) => frame.requestId === requestId);
   }
 }
 
