@@ -39,8 +39,10 @@ export function launch(entry, args) {
     ...compileCache(),
   };
   const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined;
+  // A signal of the profiler would end the program that replaces this process.
+  const isProfiled = process.env['NODE_OPTIONS']?.includes('--cpu-prof') ?? false;
   // Saves the memory of a second process. Only for the Node that is running: if a different one cannot start, this process reports why.
-  if (choice.path === process.execPath && !isUnderNpm && process.platform !== 'win32')
+  if (choice.path === process.execPath && !isUnderNpm && !isProfiled && process.platform !== 'win32')
     process.execve?.(choice.path, [choice.path, ...command], env);
   // Installed before the program starts: a signal during the start would end this process and leave the program running.
   // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.

@@ -50,3 +50,10 @@ it('replaces its own process, except under npm, where the launcher must notice t
   expect(alone).toBe(String(process.pid));
   expect(underNpm).not.toBe(String(process.pid));
 });
+
+it('does not replace a process that is being profiled, whose signals could end the program', () => {
+  const env = { ...WAYS[1][1], NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` };
+  const { stdout } = launched(env, 'process.stdout.write(String(process.ppid));');
+  expect(stdout).toMatch(/^\d+$/);
+  expect(stdout).not.toBe(String(process.pid));
+});
