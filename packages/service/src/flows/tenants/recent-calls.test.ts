@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+
+import { NO_CALLS, RecentCrmCalls } from './recent-calls.ts';
+
+function setUp() {
+  let now = 0;
+  const calls = new RecentCrmCalls(() => now);
+  const add = (at: number, ...results: string[]) => {
+    now = at;
+    for (const result of results) calls.add('loc', 'status', result);
+  };
+  return { calls, add };
+}
+
+it('counts the calls that report a message or its status, by location', () => {
+  const { calls, add } = setUp();
+  add(1, '200', '500');
+  calls.add('loc', 'find_contact', '403');
+  calls.add('other', 'inbound', '201');
+  expect(calls.of('loc')).toEqual({ calls: 2, rejected: 1, lastResult: '500', rejectedSince: 1 });
+  expect(calls.of('other')).toEqual({ calls: 1, rejected: 0, lastResult: null, rejectedSince: null });
+  expect(calls.of('unknown')).toBe(NO_CALLS);
+});
+
+it('tells since when every call has been rejected, and with what the last one was', () => {
+  const { calls, add } = setUp();
+  add(1, '401');
+  add(2, '200');
+  add(3, '401');
+  add(4, 'timeout');
+  expect(calls.of('loc')).toEqual({ calls: 4, rejected: 3, lastResult: 'timeout', rejectedSince: 3 });
+  add(5, '200');
+  expect(calls.of('loc')).toMatchObject({ lastResult: 'timeout', rejectedSince: null });
+});
+
+it('keeps the newest 50 calls', () => {
+  const { calls, add } = setUp();
+  add(1, '401', ...Array.from({ length: 50 }, () => '200'));
+  expect(calls.of('loc')).toEqual({ calls: 50, rejected: 0, lastResult: null, rejectedSince: null });
+  add(2, '422', '200');
+  expect(calls.of('loc')).toEqual({ calls: 50, rejected: 1, lastResult: '422', rejectedSince: null });
+});
