@@ -71,7 +71,7 @@ function logTo(destination: pino.DestinationStream, level: string, service: stri
     {
       level,
       base: service === undefined ? null : { service },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: timeField,
       // Not pino's `redact`, which evaluates every path for every line and costs four times as much as the rest of the line.
       formatters: { level: (label) => ({ level: label }), log: (fields) => hideFields(fields) },
       serializers: { err: describeError },
@@ -80,16 +80,39 @@ function logTo(destination: pino.DestinationStream, level: string, service: stri
   );
 }
 
+let second = NaN;
+let upToSecond = '';
+
+/** Like pino's `isoTime`. Most of its cost is the date, which is kept for a second. */
+function timeField(): string {
+  const now = Date.now();
+  if (Math.floor(now / 1000) !== second) {
+    second = Math.floor(now / 1000);
+    upToSecond = new Date(now).toISOString().slice(0, -4);
+  }
+  return `,"time":"${upToSecond}${String(now % 1000).padStart(3, '0')}Z"`;
+}
+
 /** Replaces values that must not be logged, at the top level and one level below. `describeError` selects the fields of an error. */
-function hideFields(fields: object, isNested = false): Record<string, unknown> {
-  const shown: Record<string, unknown> = { ...fields };
-  for (const name in shown) {
-    const value = shown[name];
-    if (HIDDEN_FIELDS.has(name)) shown[name] = HIDDEN;
-    else if (typeof value === 'object' && value !== null && !isNested && !(value instanceof Error))
-      shown[name] = Array.isArray(value) ? value : hideFields(value, true);
+function hideFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  let shown: Record<string, unknown> = fields;
+  for (const name in fields) {
+    const value = shownValue(name, fields[name]);
+    if (value === fields[name]) continue;
+    // Few lines need a copy.
+    if (shown === fields) shown = { ...fields };
+    shown[name] = value;
   }
   return shown;
+}
+
+function shownValue(name: string, value: unknown): unknown {
+  if (HIDDEN_FIELDS.has(name)) return HIDDEN;
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Error)
+    return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([inner, one]) => [inner, HIDDEN_FIELDS.has(inner) ? HIDDEN : one]),
+  );
 }
 
 const MAX_FRAMES = 8;
