@@ -124,41 +124,10 @@ class HttpCrmClient implements MeasuredCrmClient {
     const held = this.#tokens.bearer(call.locationId, call.bearer);
     const bearer = held instanceof Promise ? await held : held;
     if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
-    const { isUrgent = false } = call;
-    let blocked = circuitFailure(throttle);
-    if (blocked === undefined && !throttle.tryEnter(isUrgent))
-      blocked = await this.#queue(throttle, isUrgent, guard);
+    // Mostly there is nothing to await: each await would keep objects in memory until the response arrives.
+    const admission = this.#admit(throttle, call.isUrgent ?? false, guard);
+    const blocked = admission instanceof Promise ? await admission : admission;
     if (blocked !== undefined) return blocked;
-    // A single node has nothing to await: no other node can own the location.
-    const fenced = guard.fence?.() ?? true;
-    if (fenced !== true) {
-      const mayProceed = await Promise.resolve(fenced).catch(() => undefined);
-      if (mayProceed !== true) {
-        throttle.leave();
-        return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
-      }
-    }
-    return this.#exchange(call, bearer, throttle, guard.previous);
-  }
-
-  async #queue(
-    throttle: LocationThrottle,
-    isUrgent: boolean,
-    guard: SendGuard,
-  ): Promise<FailedAttempt | undefined> {
-    if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
-    if (!(await throttle.enter(isUrgent, guard.cancellation?.signal))) return CANCELLED;
-    const blocked = circuitFailure(throttle);
-    if (blocked !== undefined) throttle.leave();
-    return blocked;
-  }
-
-  async #exchange<T>(
-    call: CrmCall<T>,
-    bearer: Bearer,
-    throttle: LocationThrottle,
-    previous: FailedAttempt | undefined,
-  ): Promise<Attempt<T>> {
     throttle.begin();
     const sentAt = this.#clock.monotonic();
     let response: HttpResponse | NoResponse;
@@ -177,19 +146,64 @@ class HttpCrmClient implements MeasuredCrmClient {
       const kind = reason === 'timeout' ? 'timeout' : 'network';
       return failed(kind, { reason, code, inDoubt, locationOkMsAgo });
     }
-    const { status, text } = response;
+    const received = response;
+    const { status, text } = received;
     if (status >= 200 && status < 300) {
       // Reads succeed while the CRM accepts no changes.
       if (call.method === 'GET') throttle.answered();
       else throttle.succeeded();
-      return call.read(text, status, () => this.#clockAheadMs(response));
+      return call.read(text, status, () => this.#clockAheadMs(received));
     }
     const value = call.readError?.(text);
     if (value !== undefined) {
       throttle.answered();
       return { ok: true, value };
     }
-    return { ...(await this.#failure(call, bearer, throttle, response, previous)), locationOkMsAgo };
+    return { ...(await this.#failure(call, bearer, throttle, received, guard.previous)), locationOkMsAgo };
+  }
+
+  /** Counts the call, or returns why it must not be sent. */
+  #admit(
+    throttle: LocationThrottle,
+    isUrgent: boolean,
+    guard: SendGuard,
+  ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
+    const blocked = circuitFailure(throttle);
+    if (blocked !== undefined) return blocked;
+    return throttle.tryEnter(isUrgent)
+      ? this.#checkFence(throttle, guard)
+      : this.#queue(throttle, isUrgent, guard);
+  }
+
+  async #queue(
+    throttle: LocationThrottle,
+    isUrgent: boolean,
+    guard: SendGuard,
+  ): Promise<FailedAttempt | undefined> {
+    if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
+    if (!(await throttle.enter(isUrgent, guard.cancellation?.signal))) return CANCELLED;
+    const blocked = circuitFailure(throttle);
+    if (blocked !== undefined) throttle.leave();
+    return blocked ?? this.#checkFence(throttle, guard);
+  }
+
+  /** A single node has nothing to await: no other node can own the location. */
+  #checkFence(
+    throttle: LocationThrottle,
+    { fence }: SendGuard,
+  ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
+    const fenced = fence?.() ?? true;
+    return fenced === true ? undefined : this.#awaitFence(throttle, fenced);
+  }
+
+  async #awaitFence(
+    throttle: LocationThrottle,
+    fenced: boolean | Promise<boolean>,
+  ): Promise<FailedAttempt | undefined> {
+    const mayProceed = await Promise.resolve(fenced).catch(() => undefined);
+    if (mayProceed === true) return undefined;
+    throttle.leave();
+    return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
   }
 
   async #failure(

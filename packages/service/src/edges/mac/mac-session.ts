@@ -403,7 +403,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#put({ type: 'registered', locationId, sessionId, window: WINDOW, ...mirror });
     const early = this.#early ?? [];
     this.#early = undefined;
-    for (const { frame, bytes } of early) this.#start(lease, frame, bytes);
+    for (const { frame, bytes } of early) void this.#deliver(lease, frame, bytes);
   }
 
   #take(frame: Acknowledged, bytes: number): void {
@@ -416,11 +416,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#unacknowledged++;
     this.#unacknowledgedBytes += bytes;
     if (this.#lease === undefined) (this.#early ??= []).push({ frame, bytes });
-    else this.#start(this.#lease, frame, bytes);
-  }
-
-  #start(lease: Lease, frame: Acknowledged, bytes: number): void {
-    void this.#deliver(lease, frame).finally(() => this.#release(bytes));
+    else void this.#deliver(this.#lease, frame, bytes);
   }
 
   #release(bytes: number): void {
@@ -428,7 +424,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#deps.frameMemory.release(this.device.licenseId, bytes);
   }
 
-  async #deliver(lease: Lease, frame: Acknowledged): Promise<void> {
+  /** Never rejects. */
+  async #deliver(lease: Lease, frame: Acknowledged, bytes: number): Promise<void> {
     const { inbound, statuses, switchboard, log } = this.#deps;
     try {
       const outcome =
@@ -445,6 +442,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
         { event: 'mac.frame_not_delivered', err: error, locationId: lease.locationId, type: frame.type },
         'frame not delivered',
       );
+    } finally {
+      this.#release(bytes);
     }
     this.#owesRetry = true;
   }

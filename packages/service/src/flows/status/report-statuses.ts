@@ -74,6 +74,7 @@ const REQUESTS_PER_GENERATION = 20_000;
 const MESSAGE_ID_REUSED = 'INVALID_FRAME';
 /** The epoch of a rejection, which needs no lease. */
 const NO_LEASE = 0;
+const DELIVERED: Promise<AckOutcome> = Promise.resolve({ outcome: 'delivered' });
 
 export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new QueuedReports(deps);
@@ -113,13 +114,22 @@ class QueuedReports implements StatusReports {
     this.#sendPending(requestId, joined ?? attempt, lease);
   }
 
-  async reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     this.#noteLease(lease);
-    const request = this.#requests.get(frame.requestId) ?? (await this.#recallOnce(lease, frame));
+    const request = this.#requests.get(frame.requestId);
+    return request === undefined ? this.#reportRecalled(lease, frame) : this.#report(request, lease, frame);
+  }
+
+  async #reportRecalled(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    const request = await this.#recallOnce(lease, frame);
     if (request === undefined) return { outcome: 'rejected', reason: 'this request is not known here' };
+    return this.#report(request, lease, frame);
+  }
+
+  #report(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     const { attempt, isRepeat, isReported } = request;
     if (attempt.locationId !== lease.locationId)
-      return { outcome: 'rejected', reason: 'this request belongs to another location' };
+      return Promise.resolve({ outcome: 'rejected', reason: 'this request belongs to another location' });
     const { status, error, guid } = frame;
     if (!isReported)
       this.#deps.journal.step(frame.requestId, 'mac_says', {
@@ -130,7 +140,7 @@ class QueuedReports implements StatusReports {
     request.isReported = true;
     // The Mac rejects another text under the same id (M4). The message itself is still under way.
     if (isRepeat && attempt.outcome === undefined && error?.code === MESSAGE_ID_REUSED)
-      return { outcome: 'skipped' };
+      return Promise.resolve({ outcome: 'skipped' });
     if (attempt.terminal !== undefined) {
       // A repeat succeeded after the attempt that it shares had failed: that is an attempt of its own.
       const isOwnAttempt = !isReported && attempt.outcome === 'failed' && status === 'delivered';
@@ -301,6 +311,8 @@ class QueuedReports implements StatusReports {
     const ack = ackFor(await this.#deliver(frame.requestId, attempt, delivery));
     attempt.delivery = undefined;
     if (ack === 'retry') attempt.terminal = attempt.outcome = undefined;
+    // Instead of the promise of this function: the attempt is kept for long.
+    else if (ack.outcome === 'delivered') attempt.terminal = DELIVERED;
     // Nothing was sent for lack of a token. A repeat may be sent once there is one.
     else if (ack.outcome === 'skipped' && key !== undefined) this.#attempts.delete(key);
     return ack;
@@ -374,7 +386,7 @@ class QueuedReports implements StatusReports {
     const request = { attempt, isRepeat: false, isReported: outcome !== undefined };
     if (outcome !== undefined) {
       attempt.outcome = outcome;
-      attempt.terminal = Promise.resolve({ outcome: 'delivered' });
+      attempt.terminal = DELIVERED;
     } else if (attempt.locationId === lease.locationId) {
       const isUntold = !statuses.includes('pending');
       if (unsettledMs > 0 && isUntold && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS)

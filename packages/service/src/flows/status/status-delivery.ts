@@ -87,17 +87,16 @@ export class StatusDelivery {
       clock: this.#deps.clock,
       isWanted: (previous) => this.#isWanted(previous),
       cancellation: this.#superseded,
+      onFailure: ({ kind, inDoubt }) => {
+        if (kind === 'timeout' && inDoubt === true) this.#timedOutAt = this.#deps.clock.monotonic();
+      },
     });
   }
 
-  async #put(previous: FailedAttempt | undefined): Promise<Attempt<undefined>> {
-    const { calls, clock } = this.#deps;
+  #put(previous: FailedAttempt | undefined): Promise<Attempt<undefined>> {
     const cancellation = this.#cancellation(previous);
     const fence = () => this.#fence(previous);
-    const result = await calls.put(this.update, { previous, cancellation, fence });
-    if (!result.ok && result.kind === 'timeout' && result.inDoubt === true)
-      this.#timedOutAt = clock.monotonic();
-    return result;
+    return this.#deps.calls.put(this.update, { previous, cancellation, fence });
   }
 
   #isWanted(previous: FailedAttempt | undefined): boolean {

@@ -25,7 +25,7 @@ export interface RetryOptions<T> {
   readonly isWanted?: (previous: FailedAttempt | undefined) => boolean;
   /** Ends a wait early. After that, one more attempt is made if it is still wanted, and no further wait. */
   readonly cancellation?: SignalSource;
-  /** Called for each failure that may be retried. */
+  /** Called for each failure that may be retried, also for the last one of a call that is no longer wanted. */
   readonly onFailure?: (failure: FailedAttempt) => void;
 }
 
@@ -39,9 +39,9 @@ export async function retry<T>(options: RetryOptions<T>): Promise<Attempt<T>> {
     if (isWanted?.(previous) === false) return CANCELLED;
     const result = await attempt(previous);
     if (result.ok || !result.retryable) return result;
+    onFailure?.(result);
     if (isWanted?.(result) === false) return CANCELLED;
     if (result.unsent !== true) attempts++;
-    onFailure?.(result);
     const elapsedMs = clock.monotonic() - startedAt;
     const delayMs = policy(result, { attempts, elapsedMs, jitter: random() });
     if (delayMs === undefined) return result;
