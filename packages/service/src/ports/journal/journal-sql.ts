@@ -48,11 +48,13 @@ export interface SqlJournalDeps {
 }
 
 const FLUSH_STEPS = 500;
+/** If the service crashes before it writes a status that the CRM accepted, it reports that status again. */
+const ACCEPTED_FLUSH_MS = 20;
 /**
- * If the service crashes before it writes a status that the CRM accepted, it reports that status again. Above a thousand messages a second
- * the delay grows, so that most messages get all their steps in one write.
+ * When more messages than this have changes, a message is written this long after its first change: most of them get all their steps in one
+ * write, which costs a third of three.
  */
-const ACCEPTED_FLUSH_MS = { min: 20, perMessage: 1, max: 100 } as const;
+const BUSY = { messages: 50, holdMs: 100, flushMs: 50 } as const;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
@@ -82,7 +84,6 @@ class WriteBehindJournal implements SqlJournal {
   #cancelFlush: (() => void) | undefined;
   /** The delay of the flush that is due. */
   #flushInMs = 0;
-  #acceptedFlushMs: number = ACCEPTED_FLUSH_MS.min;
   #flushing: Promise<void> | undefined;
   #failing = false;
   #closed = false;
@@ -133,6 +134,7 @@ class WriteBehindJournal implements SqlJournal {
     const fresh: Unwritten = {
       id,
       seq: this.#nextSeq(),
+      firstAt: this.#clock.monotonic(),
       entry: undefined,
       message: undefined,
       handleHash: null,
@@ -160,7 +162,8 @@ class WriteBehindJournal implements SqlJournal {
     this.#recent.add(at, id, step, recorded);
     this.#unwritten++;
     if (this.#unwritten === FLUSH_STEPS) this.#flushWithin(0);
-    else this.#flushWithin(step === 'crm_told' ? this.#acceptedFlushMs : this.#flushMs);
+    else if (this.#isBusy) this.#flushWithin(BUSY.flushMs);
+    else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
   }
 
   #flushWithin(ms: number): void {
@@ -169,26 +172,26 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushInMs = ms;
     this.#cancelFlush = this.#clock.after(ms, () => {
       this.#cancelFlush = undefined;
-      void this.#flush();
+      void this.#flush(this.#isBusy ? BUSY.holdMs : 0);
     });
   }
 
-  /** Runs one flush at a time. A call during a flush waits for the next one, which includes its changes. */
-  async #flush(): Promise<void> {
+  /**
+   * Writes the changes of all messages whose first change is older than `holdMs`. Runs one flush at a time. A call during a flush waits for
+   * the next one, which includes its changes.
+   */
+  async #flush(holdMs = 0): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
-    if (this.#unwritten === 0 && this.#orphans.size === 0) return;
-    this.#flushing = this.#writeOut().finally(() => {
+    if (this.#batch.size === 0 && this.#orphans.size === 0) return;
+    this.#flushing = this.#writeOut(holdMs).finally(() => {
       this.#flushing = undefined;
     });
     await this.#flushing;
   }
 
-  async #writeOut(): Promise<void> {
-    const batch = this.#batch;
-    this.#batch = new Map();
+  async #writeOut(holdMs: number): Promise<void> {
+    const batch = this.#takeOlder(holdMs);
     this.#unwritten = 0;
-    const { min, perMessage, max } = ACCEPTED_FLUSH_MS;
-    this.#acceptedFlushMs = Math.min(Math.max(min, batch.size * perMessage), max);
     for (const { change, tries } of this.#orphans.values()) {
       merge(batch, change, batch.get(change.id));
       if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));
@@ -203,7 +206,23 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
-    if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
+    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY.flushMs);
+    else if (this.#batch.size > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
+  }
+
+  get #isBusy(): boolean {
+    return this.#batch.size > BUSY.messages;
+  }
+
+  /** Removes the changes that are older than `ms` from the batch, and returns them. */
+  #takeOlder(ms: number): Batch {
+    const all = this.#batch;
+    this.#batch = new Map();
+    if (ms === 0) return all;
+    const now = this.#clock.monotonic();
+    const older: Batch = new Map();
+    for (const [id, change] of all) (now - change.firstAt >= ms ? older : this.#batch).set(id, change);
+    return older;
   }
 
   /** Keeps changes of messages that another node opened and has not written yet, for a limited number of flushes. */

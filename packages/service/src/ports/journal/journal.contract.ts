@@ -683,22 +683,23 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
     });
 
-    it('A5 collects accepted statuses for up to 100 ms under load, and for 20 ms again afterwards', async () => {
-      const tell = (id: string, messageId: string) => {
-        journal.open(entry({ id, messageId }), 'accepted');
+    it('A5 writes a message within 150 ms while many change, and within 20 ms again afterwards', async () => {
+      const tell = (id: string) => {
+        journal.open(entry({ id, messageId: id }), 'accepted');
         journal.step(id, 'crm_told', { detail: { status: 'pending' } });
       };
       const isWritten = async (messageId: string) =>
         (await journal.lastStatus('loc1', messageId, 'another')) === 'pending';
-      for (let n = 0; n < 150; n++) tell(`many-${n}`, `many-${n}`);
-      await clock.advance(20);
-      await until(() => isWritten('many-149'));
-      tell('held', 'held');
-      await clock.advance(99);
-      expect(await isWritten('held')).toBe(false);
-      await clock.advance(1);
-      await until(() => isWritten('held'));
-      tell('alone', 'alone');
+      for (let n = 0; n < 60; n++) tell(`many-${n}`);
+      await clock.advance(60);
+      tell('later');
+      await clock.advance(39);
+      expect(await isWritten('many-0')).toBe(false);
+      await clock.advance(51);
+      await until(() => isWritten('many-0'));
+      await clock.advance(60);
+      await until(() => isWritten('later'));
+      tell('alone');
       await clock.advance(20);
       await until(() => isWritten('alone'));
     });
