@@ -51,10 +51,10 @@ const FLUSH_STEPS = 500;
 /** If the service crashes before it writes a status that the CRM accepted, it reports that status again. */
 const ACCEPTED_FLUSH_MS = 20;
 /**
- * When more messages than this have changes, a message is written this long after its first change: most of them get all their steps in one
+ * While more messages than this have changes, each is written this long after its first change: most get all their steps in one
  * write, which costs a third of three.
  */
-const BUSY = { messages: 50, holdMs: 100, flushMs: 50 } as const;
+const BUSY = { messages: 50, holdMs: 200, flushMs: 50 } as const;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
