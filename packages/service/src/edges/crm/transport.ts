@@ -99,7 +99,8 @@ class UndiciTransport implements Transport {
 
   /** One sweep over all exchanges replaces the two timers per request that undici would keep. */
   readonly #sweep = (): void => {
-    this.#cancelSweep = this.#inFlight.oldest !== undefined ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
+    this.#cancelSweep =
+      this.#inFlight.oldest !== undefined ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
     // After a stall, timers run before sockets are read. The delay lets a response that has already arrived be read first.
     setImmediate(() => {
       for (const exchange of this.#inFlight.values) exchange.checkDeadline();
