@@ -39,7 +39,7 @@ export function launch(entry, args) {
     ...compileCache(),
   };
   const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined;
-  // A signal of the profiler would end the program that replaces this process.
+  // The profiler's SIGPROF would end the program that replaces this process.
   const isProfiled = process.env['NODE_OPTIONS']?.includes('--cpu-prof') ?? false;
   // Saves the memory of a second process. Only for the Node that is running: if a different one cannot start, this process reports why.
   if (choice.path === process.execPath && !isUnderNpm && !isProfiled && process.platform !== 'win32')

@@ -51,7 +51,7 @@ it('replaces its own process, except under npm, where the launcher must notice t
   expect(underNpm).not.toBe(String(process.pid));
 });
 
-it('does not replace a process that is being profiled, whose signals could end the program', () => {
+it('does not replace its own process under --cpu-prof', () => {
   const env = { ...WAYS[1][1], NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` };
   const { stdout } = launched(env, 'process.stdout.write(String(process.ppid));');
   expect(stdout).toMatch(/^\d+$/);

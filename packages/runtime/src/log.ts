@@ -71,7 +71,7 @@ function logTo(destination: pino.DestinationStream, level: string, service: stri
     {
       level,
       base: service === undefined ? null : { service },
-      timestamp: timeField,
+      timestamp: createTimeField(),
       // Not pino's `redact`, which evaluates every path for every line and costs four times as much as the rest of the line.
       formatters: { level: (label) => ({ level: label }), log: (fields) => hideFields(fields) },
       serializers: { err: describeError },
@@ -80,39 +80,40 @@ function logTo(destination: pino.DestinationStream, level: string, service: stri
   );
 }
 
-let second = NaN;
-let upToSecond = '';
-
-/** Like pino's `isoTime`. Most of its cost is the date, which is kept for a second. */
-function timeField(): string {
-  const now = Date.now();
-  if (Math.floor(now / 1000) !== second) {
-    second = Math.floor(now / 1000);
-    upToSecond = new Date(now).toISOString().slice(0, -4);
-  }
-  return `,"time":"${upToSecond}${String(now % 1000).padStart(3, '0')}Z"`;
+/** Same output as pino's `isoTime`, but formats the date once a second. */
+function createTimeField(): () => string {
+  let [cachedSecond, upToSecond] = [NaN, ''];
+  return () => {
+    const now = Date.now();
+    const second = Math.floor(now / 1000);
+    if (second !== cachedSecond) {
+      cachedSecond = second;
+      upToSecond = new Date(now).toISOString().slice(0, -4);
+    }
+    return `,"time":"${upToSecond}${String(now - second * 1000).padStart(3, '0')}Z"`;
+  };
 }
 
 /** Replaces values that must not be logged, at the top level and one level below. `describeError` selects the fields of an error. */
-function hideFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function hideFields(
+  fields: Readonly<Record<string, unknown>>,
+  shownValue: (value: unknown) => unknown = hideNested,
+): Record<string, unknown> {
   let shown: Record<string, unknown> = fields;
   for (const name in fields) {
-    const value = shownValue(name, fields[name]);
+    const value = HIDDEN_FIELDS.has(name) ? HIDDEN : shownValue(fields[name]);
     if (value === fields[name]) continue;
-    // Few lines need a copy.
+    // Copied on the first change: `fields` belongs to the caller.
     if (shown === fields) shown = { ...fields };
     shown[name] = value;
   }
   return shown;
 }
 
-function shownValue(name: string, value: unknown): unknown {
-  if (HIDDEN_FIELDS.has(name)) return HIDDEN;
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Error)
-    return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([inner, one]) => [inner, HIDDEN_FIELDS.has(inner) ? HIDDEN : one]),
-  );
+function hideNested(value: unknown): unknown {
+  const isNested = typeof value === 'object' && value !== null;
+  if (!isNested || Array.isArray(value) || value instanceof Error) return value;
+  return hideFields({ ...value }, (inner) => inner);
 }
 
 const MAX_FRAMES = 8;

@@ -8,8 +8,9 @@ export interface UnfinishedTask<Item, Result> {
 
 interface Task<Item, Result> {
   readonly item: Item;
-  /** The task under the same key that has to finish first. */
+  /** The preceding task of the same key. Cleared once it has finished. */
   before: Task<Item, Result> | undefined;
+  /** Undefined only while `add` starts the task. */
   done: Promise<Result> | undefined;
 }
 

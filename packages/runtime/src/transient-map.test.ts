@@ -5,7 +5,7 @@ import { TransientMap } from './transient-map.ts';
 
 const operation = fc.record({ key: fc.nat(5), value: fc.option(fc.nat(), { nil: undefined }) });
 
-it('behaves like a Map', () => {
+it('a TransientMap behaves like a Map', () => {
   fc.assert(
     fc.property(fc.array(operation), (operations) => {
       const map = new TransientMap<number, number>();

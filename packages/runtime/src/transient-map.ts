@@ -1,5 +1,8 @@
-/** A Map for values that come and go. For the reason see `Chain`: here the tables that the Map has left reference only empty cells. */
-export class TransientMap<K, V> {
+/**
+ * A Map for short-lived values. An outgrown hash table keeps its entries alive (see `LinkedList`), so each value is in a cell that `delete`
+ * empties. Only the keys stay.
+ */
+export class TransientMap<K, V extends {}> {
   readonly #cells = new Map<K, { value: V | undefined }>();
 
   get(key: K): V | undefined {
@@ -7,7 +10,9 @@ export class TransientMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    this.#cells.set(key, { value });
+    const cell = this.#cells.get(key);
+    if (cell === undefined) this.#cells.set(key, { value });
+    else cell.value = value;
   }
 
   delete(key: K): boolean {

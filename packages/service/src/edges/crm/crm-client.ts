@@ -124,7 +124,7 @@ class HttpCrmClient implements MeasuredCrmClient {
     const held = this.#tokens.bearer(call.locationId, call.bearer);
     const bearer = held instanceof Promise ? await held : held;
     if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
-    // Mostly there is nothing to await: each await would keep objects in memory until the response arrives.
+    // Usually synchronous. An unneeded await would allocate objects that live until the response arrives.
     const admission = this.#admit(throttle, call.isUrgent ?? false, guard);
     const blocked = admission instanceof Promise ? await admission : admission;
     if (blocked !== undefined) return blocked;
@@ -146,23 +146,22 @@ class HttpCrmClient implements MeasuredCrmClient {
       const kind = reason === 'timeout' ? 'timeout' : 'network';
       return failed(kind, { reason, code, inDoubt, locationOkMsAgo });
     }
-    const received = response;
-    const { status, text } = received;
+    const { status, text, headers } = response;
     if (status >= 200 && status < 300) {
       // Reads succeed while the CRM accepts no changes.
       if (call.method === 'GET') throttle.answered();
       else throttle.succeeded();
-      return call.read(text, status, () => this.#clockAheadMs(received));
+      return call.read(text, status, () => this.#clockAheadMs(headers));
     }
     const value = call.readError?.(text);
     if (value !== undefined) {
       throttle.answered();
       return { ok: true, value };
     }
-    return { ...(await this.#failure(call, bearer, throttle, received, guard.previous)), locationOkMsAgo };
+    return { ...(await this.#failure(call, bearer, throttle, response, guard.previous)), locationOkMsAgo };
   }
 
-  /** Counts the call, or returns why it must not be sent. */
+  /** Takes a slot of the throttle. Returns the failure if the call must not be sent; then no slot is held. */
   #admit(
     throttle: LocationThrottle,
     isUrgent: boolean,
@@ -187,20 +186,20 @@ class HttpCrmClient implements MeasuredCrmClient {
     return blocked ?? this.#checkFence(throttle, guard);
   }
 
-  /** A single node has nothing to await: no other node can own the location. */
+  /** Synchronous on a single node, where no other node can own the location. Frees the slot if the call must not be sent. */
   #checkFence(
     throttle: LocationThrottle,
     { fence }: SendGuard,
   ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
-    const fenced = fence?.() ?? true;
-    return fenced === true ? undefined : this.#awaitFence(throttle, fenced);
+    const allowed = fence?.() ?? true;
+    return allowed === true ? undefined : this.#awaitFence(throttle, allowed);
   }
 
   async #awaitFence(
     throttle: LocationThrottle,
-    fenced: boolean | Promise<boolean>,
+    allowed: boolean | Promise<boolean>,
   ): Promise<FailedAttempt | undefined> {
-    const mayProceed = await Promise.resolve(fenced).catch(() => undefined);
+    const mayProceed = await Promise.resolve(allowed).catch(() => undefined);
     if (mayProceed === true) return undefined;
     throttle.leave();
     return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
@@ -228,7 +227,7 @@ class HttpCrmClient implements MeasuredCrmClient {
   }
 
   /** At most the true value: the header has whole seconds, and the response took some time to arrive. */
-  #clockAheadMs({ headers }: HttpResponse): number {
+  #clockAheadMs(headers: HttpResponse['headers']): number {
     const crmTime = Date.parse(headers.get('date') ?? '');
     return Number.isNaN(crmTime) ? -MAX_CLOCK_BEHIND_MS : crmTime - this.#clock.now();
   }

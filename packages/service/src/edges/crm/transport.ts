@@ -1,6 +1,6 @@
-import { Chain } from '@footbridge/runtime/chain';
-import type { Link } from '@footbridge/runtime/chain';
 import type { Clock } from '@footbridge/runtime/clock';
+import { LinkedList } from '@footbridge/runtime/linked-list';
+import type { ListNode } from '@footbridge/runtime/linked-list';
 
 import type { ProxyConfig } from '../../config/config.ts';
 import { Exchange } from './exchange.ts';
@@ -46,7 +46,7 @@ class UndiciTransport implements Transport {
   readonly #maxConnections: number;
   readonly #proxies: ProxyConfig;
   readonly #pools = new Map<string, OriginPool>();
-  readonly #inFlight = new Chain<Exchange>();
+  readonly #inFlight = new LinkedList<Exchange>();
   #cancelSweep: (() => void) | undefined;
   #isClosed = false;
 
@@ -65,16 +65,16 @@ class UndiciTransport implements Transport {
   send(request: HttpRequest): Promise<HttpResponse | NoResponse> {
     return new Promise((resolve) => {
       let leave: (() => void) | undefined;
-      let link: Link<Exchange> | undefined;
+      let node: ListNode<Exchange> | undefined;
       const { timeoutMs = this.#timeoutMs, wantsBody = false, maxBodyBytes = MAX_BODY_BYTES } = request;
       const exchange = new Exchange(this.#clock, timeoutMs, wantsBody, maxBodyBytes, (result) => {
-        link?.remove();
+        node?.remove();
         leave?.();
         resolve(result);
       });
       const pool = isValid(request) ? this.#poolFor(request.origin) : undefined;
       if (pool === undefined) return exchange.fail('network', 'INVALID_REQUEST');
-      link = this.#inFlight.add(exchange);
+      node = this.#inFlight.add(exchange);
       this.#cancelSweep ??= this.#clock.after(SWEEP_MS, this.#sweep);
       leave = pool.dispatch(request, exchange);
       if (exchange.isSettled) leave();
@@ -84,7 +84,8 @@ class UndiciTransport implements Transport {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelSweep?.();
-    for (const exchange of this.#inFlight.values) if (!exchange.isStarted) exchange.fail('network', 'CLOSED');
+    for (const exchange of this.#inFlight.toArray())
+      if (!exchange.isStarted) exchange.fail('network', 'CLOSED');
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
@@ -103,7 +104,7 @@ class UndiciTransport implements Transport {
       this.#inFlight.oldest !== undefined ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
     // After a stall, timers run before sockets are read. The delay lets a response that has already arrived be read first.
     setImmediate(() => {
-      for (const exchange of this.#inFlight.values) exchange.checkDeadline();
+      for (const exchange of this.#inFlight.toArray()) exchange.checkDeadline();
     });
   };
 }

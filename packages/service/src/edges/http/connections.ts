@@ -2,8 +2,8 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-import { Chain } from '@footbridge/runtime/chain';
-import type { Link } from '@footbridge/runtime/chain';
+import { LinkedList } from '@footbridge/runtime/linked-list';
+import type { ListNode } from '@footbridge/runtime/linked-list';
 
 export interface Connection {
   readonly socket: Socket;
@@ -11,8 +11,8 @@ export interface Connection {
   /** Requests whose responses are not finished. More than one means that the client pipelines. */
   inFlight: number;
   newest: ServerResponse | undefined;
-  /** Its place among the idle ones. */
-  idle: Link<Socket> | undefined;
+  /** Its node in `#unproven` or `#idle`; undefined while a request is in flight. */
+  idleNode: ListNode<Socket> | undefined;
   /** A `Connection: close` response or a FIN is under way: a later request on this socket cannot be answered. */
   closing: boolean;
   /** How long it was silent while the server drained. */
@@ -29,9 +29,9 @@ const POLL_MS = 20;
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
   /** Sockets that have not sent a request yet. */
-  readonly #unproven = new Chain<Socket>();
-  /** Sockets without a request in flight, the longest idle first. */
-  readonly #idle = new Chain<Socket>();
+  readonly #unproven = new LinkedList<Socket>();
+  /** Sockets between requests, the longest idle first. */
+  readonly #idle = new LinkedList<Socket>();
   readonly #max: number;
   #draining = false;
 
@@ -47,7 +47,7 @@ export class Connections {
         isOpen: true,
         inFlight: 0,
         newest: undefined,
-        idle: this.#unproven.add(socket),
+        idleNode: this.#unproven.add(socket),
         closing: false,
         silentMs: 0,
         bytesRead: 0,
@@ -60,17 +60,17 @@ export class Connections {
 
   /** Makes room for a new connection (T28): connections that are held open must not keep other clients out. */
   #dropIdle(): void {
-    const first = this.#unproven.oldest ?? this.#idle.oldest;
-    if (first === undefined) return;
-    this.#forget(first);
-    first.destroy();
+    const oldest = this.#unproven.oldest ?? this.#idle.oldest;
+    if (oldest === undefined) return;
+    this.#forget(oldest);
+    oldest.destroy();
   }
 
   #forget(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
     connection.isOpen = false;
-    connection.idle?.remove();
+    connection.idleNode?.remove();
     this.#open.delete(socket);
   }
 
@@ -80,19 +80,19 @@ export class Connections {
     if (connection === undefined || connection.closing) return undefined;
     connection.newest = response;
     if (this.#draining) closeAfter(connection, response);
-    connection.idle?.remove();
-    connection.idle = undefined;
+    connection.idleNode?.remove();
+    connection.idleNode = undefined;
     connection.inFlight++;
     return connection;
   }
 
-  /** The response to a counted request is finished. */
+  /** To be called when the response to a counted request is finished. */
   end(connection: Connection): void {
     if (!connection.isOpen) return;
     const { socket } = connection;
     if (--connection.inFlight === 0) {
       connection.newest = undefined;
-      connection.idle = this.#idle.add(socket);
+      connection.idleNode = this.#idle.add(socket);
     }
     connection.silentMs = 0;
     connection.bytesRead = socket.bytesRead;

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import { Chain } from '@footbridge/runtime/chain';
-import type { Link } from '@footbridge/runtime/chain';
+import { LinkedList } from '@footbridge/runtime/linked-list';
+import type { ListNode } from '@footbridge/runtime/linked-list';
 
 import type { Budget } from '../../budgets.ts';
 import { Slots } from '../../slots.ts';
@@ -15,8 +15,8 @@ export interface Arrival {
   /** Kept here: an aborted request no longer references it. */
   readonly socket: Socket;
   readonly release: () => void;
-  /** Its place among those in flight. */
-  link: Link<Arrival> | undefined;
+  /** Its node in `#inFlight`. */
+  node: ListNode<Arrival> | undefined;
   /** How long the service has waited for the client, in total and since it last moved enough bytes. */
   waitedMs: number;
   idleMs: number;
@@ -27,7 +27,7 @@ export interface Arrival {
 export class RequestBudget {
   readonly #budget: Budget;
   readonly #slots: Slots;
-  readonly #inFlight = new Chain<Arrival>();
+  readonly #inFlight = new LinkedList<Arrival>();
   /** Requests that were answered before their bodies were complete. */
   readonly #incomplete = new Set<Arrival>();
 
@@ -57,23 +57,23 @@ export class RequestBudget {
       response,
       socket,
       release,
-      link: undefined,
+      node: undefined,
       waitedMs: 0,
       idleMs: 0,
       movedBytes,
     };
-    arrival.link = this.#inFlight.add(arrival);
+    arrival.node = this.#inFlight.add(arrival);
     return arrival;
   }
 
   end(arrival: Arrival): void {
-    this.#leave(arrival);
+    this.#release(arrival);
     if (!arrival.request.complete) this.#incomplete.add(arrival);
   }
 
   /** Disconnects the clients that keep the service waiting for too long. To be called every `ms`. */
   sweep(ms: number): void {
-    for (const arrival of this.#inFlight.values) this.#check(arrival, ms);
+    for (const arrival of this.#inFlight.toArray()) this.#check(arrival, ms);
     for (const arrival of this.#incomplete)
       if (arrival.request.complete || arrival.socket.destroyed) this.#incomplete.delete(arrival);
       else this.#check(arrival, ms);
@@ -95,18 +95,18 @@ export class RequestBudget {
   }
 
   #dropOldest(): void {
-    for (const arrival of this.#inFlight.values) {
+    for (const arrival of this.#inFlight.toArray()) {
       const { request, response, socket } = arrival;
       // A finished response that is still here waits for its reader, or behind an earlier one on its socket.
       if (request.complete && !response.writableEnded) continue;
-      this.#leave(arrival);
+      this.#release(arrival);
       socket.destroy();
       return;
     }
   }
 
-  #leave({ link, release }: Arrival): void {
-    link?.remove();
+  #release({ node, release }: Arrival): void {
+    node?.remove();
     release();
   }
 }

@@ -114,7 +114,9 @@ export class InboundJob {
       clock: this.#deps.clock,
       isWanted: () => this.isWanted(),
       cancellation,
-      onFailure: (failure) => this.#note(failure),
+      onFailure: (failure) => {
+        if (this.isWanted()) this.#note(failure);
+      },
     });
   }
 

@@ -114,19 +114,22 @@ class QueuedReports implements StatusReports {
     this.#sendPending(requestId, joined ?? attempt, lease);
   }
 
+  // Not async, for the reason given in the CRM client's `attempt`.
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     this.#noteLease(lease);
     const request = this.#requests.get(frame.requestId);
-    return request === undefined ? this.#reportRecalled(lease, frame) : this.#report(request, lease, frame);
+    return request === undefined
+      ? this.#recallAndHandle(lease, frame)
+      : this.#handleReport(request, lease, frame);
   }
 
-  async #reportRecalled(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+  async #recallAndHandle(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     const request = await this.#recallOnce(lease, frame);
     if (request === undefined) return { outcome: 'rejected', reason: 'this request is not known here' };
-    return this.#report(request, lease, frame);
+    return this.#handleReport(request, lease, frame);
   }
 
-  #report(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+  #handleReport(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     const { attempt, isRepeat, isReported } = request;
     if (attempt.locationId !== lease.locationId)
       return Promise.resolve({ outcome: 'rejected', reason: 'this request belongs to another location' });
@@ -311,7 +314,7 @@ class QueuedReports implements StatusReports {
     const ack = ackFor(await this.#deliver(frame.requestId, attempt, delivery));
     attempt.delivery = undefined;
     if (ack === 'retry') attempt.terminal = attempt.outcome = undefined;
-    // Instead of the promise of this function: the attempt is kept for long.
+    // Shared: the promise of this call would stay in memory as long as the attempt.
     else if (ack.outcome === 'delivered') attempt.terminal = DELIVERED;
     // Nothing was sent for lack of a token. A repeat may be sent once there is one.
     else if (ack.outcome === 'skipped' && key !== undefined) this.#attempts.delete(key);

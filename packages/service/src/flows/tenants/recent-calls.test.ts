@@ -12,7 +12,7 @@ function setUp() {
   return { calls, add };
 }
 
-it('counts the calls that report a message or its status, by location', () => {
+it('counts inbound and status calls by location', () => {
   const { calls, add } = setUp();
   add(1, '200', '500');
   calls.add('loc', 'find_contact', '403');
@@ -22,7 +22,7 @@ it('counts the calls that report a message or its status, by location', () => {
   expect(calls.of('unknown')).toBe(NO_CALLS);
 });
 
-it('tells since when every call has been rejected, and with what the last one was', () => {
+it('reports when the current run of rejections began, and the last rejection', () => {
   const { calls, add } = setUp();
   add(1, '401');
   add(2, '200');

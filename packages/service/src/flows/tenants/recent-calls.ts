@@ -8,9 +8,9 @@ const COUNTED = new Set(['status', 'inbound']);
 
 export const NO_CALLS: RecentCalls = { calls: 0, rejected: 0, lastResult: null, rejectedSince: null };
 
-/** The calls of one location. Changed in place: with an object per call, nearly all of them would reach V8's old generation. */
+/** The calls of one location. Updated in place: one object per call would be promoted to V8's old generation. */
 interface LocationCalls {
-  /** What came of each: the HTTP status of the response, or the reason why there was none. A ring buffer whose newest entry is before `next`. */
+  /** A ring buffer of HTTP statuses, or the reason why there was no response. `next` is the index to write. */
   readonly results: string[];
   next: number;
   /** The time of the first rejection since the last success. */

@@ -102,6 +102,16 @@ describe('the retry loop', () => {
     expect(await done).toBe(REFUSED);
     expect(reported).toEqual([HTTP, AWAY]);
   });
+
+  it('reports a failure of a call that is no longer wanted', async () => {
+    const reported: FailedAttempt[] = [];
+    const { done } = run([HTTP], {
+      onFailure: (failure) => reported.push(failure),
+      isWanted: (previous) => previous === undefined,
+    });
+    expect(await done).toBe(CANCELLED);
+    expect(reported).toEqual([HTTP]);
+  });
 });
 
 describe('a retry policy', () => {

@@ -25,7 +25,7 @@ export interface RetryOptions<T> {
   readonly isWanted?: (previous: FailedAttempt | undefined) => boolean;
   /** Ends a wait early. After that, one more attempt is made if it is still wanted, and no further wait. */
   readonly cancellation?: SignalSource;
-  /** Called for each failure that may be retried, also for the last one of a call that is no longer wanted. */
+  /** Called for each retryable failure, even if the call is no longer wanted. */
   readonly onFailure?: (failure: FailedAttempt) => void;
 }
 

@@ -47,14 +47,14 @@ export interface SqlJournalDeps {
   readonly flushMs?: number;
 }
 
-const FLUSH_STEPS = 500;
 /** If the service crashes before it writes a status that the CRM accepted, it reports that status again. */
 const ACCEPTED_FLUSH_MS = 20;
-/**
- * While more messages than this have changes, each is written this long after its first change: most get all their steps in one
- * write, which costs a third of three.
- */
-const BUSY = { messages: 50, holdMs: 200, flushMs: 50 } as const;
+/** Above this many changed messages, writes are delayed. */
+const BUSY_MESSAGES = 50;
+/** The delay after the first change. Most messages then need one write instead of three. A crash may repeat the statuses of 250 ms. */
+const BUSY_HOLD_MS = 200;
+/** How often messages are checked for whether their delay is over. */
+const BUSY_FLUSH_MS = 50;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** The number of flushes for which a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_TRIES = 25;
@@ -79,7 +79,6 @@ class WriteBehindJournal implements SqlJournal {
   readonly #hash: KeyedHash;
   readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
   #batch: Batch = new Map();
-  #unwritten = 0;
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
   /** The delay of the flush that is due. */
@@ -134,7 +133,7 @@ class WriteBehindJournal implements SqlJournal {
     const fresh: Unwritten = {
       id,
       seq: this.#nextSeq(),
-      firstAt: this.#clock.monotonic(),
+      firstChangedAt: this.#clock.monotonic(),
       entry: undefined,
       message: undefined,
       handleHash: null,
@@ -160,9 +159,7 @@ class WriteBehindJournal implements SqlJournal {
     const detail = detailOf(recorded);
     steps.push(detail === undefined ? [at, step] : [at, step, detail]);
     this.#recent.add(at, id, step, recorded);
-    this.#unwritten++;
-    if (this.#unwritten === FLUSH_STEPS) this.#flushWithin(0);
-    else if (this.#isBusy) this.#flushWithin(BUSY.flushMs);
+    if (this.#isBusy) this.#flushWithin(BUSY_FLUSH_MS);
     else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
   }
 
@@ -172,26 +169,25 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushInMs = ms;
     this.#cancelFlush = this.#clock.after(ms, () => {
       this.#cancelFlush = undefined;
-      void this.#flush(this.#isBusy ? BUSY.holdMs : 0);
+      void this.#flush(this.#isBusy ? BUSY_HOLD_MS : 0);
     });
   }
 
   /**
-   * Writes the changes of all messages whose first change is older than `holdMs`. Runs one flush at a time. A call during a flush waits for
-   * the next one, which includes its changes.
+   * Writes the messages whose first change is at least `minAgeMs` old; 0 writes all. Only one flush runs at a time: a call during a flush
+   * runs after it.
    */
-  async #flush(holdMs = 0): Promise<void> {
+  async #flush(minAgeMs = 0): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
     if (this.#batch.size === 0 && this.#orphans.size === 0) return;
-    this.#flushing = this.#writeOut(holdMs).finally(() => {
+    this.#flushing = this.#writeOut(minAgeMs).finally(() => {
       this.#flushing = undefined;
     });
     await this.#flushing;
   }
 
-  async #writeOut(holdMs: number): Promise<void> {
-    const batch = this.#takeOlder(holdMs);
-    this.#unwritten = 0;
+  async #writeOut(minAgeMs: number): Promise<void> {
+    const batch = this.#takeOlderThan(minAgeMs);
     for (const { change, tries } of this.#orphans.values()) {
       merge(batch, change, batch.get(change.id));
       if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));
@@ -206,22 +202,23 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
-    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY.flushMs);
+    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY_FLUSH_MS);
     else if (this.#batch.size > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
   }
 
   get #isBusy(): boolean {
-    return this.#batch.size > BUSY.messages;
+    return this.#batch.size > BUSY_MESSAGES;
   }
 
-  /** Removes the changes that are older than `ms` from the batch, and returns them. */
-  #takeOlder(ms: number): Batch {
+  /** Removes and returns the messages whose first change is at least `minAgeMs` old. */
+  #takeOlderThan(minAgeMs: number): Batch {
     const all = this.#batch;
     this.#batch = new Map();
-    if (ms === 0) return all;
+    if (minAgeMs === 0) return all;
     const now = this.#clock.monotonic();
     const older: Batch = new Map();
-    for (const [id, change] of all) (now - change.firstAt >= ms ? older : this.#batch).set(id, change);
+    for (const [id, change] of all)
+      (now - change.firstChangedAt >= minAgeMs ? older : this.#batch).set(id, change);
     return older;
   }
 
@@ -243,7 +240,6 @@ class WriteBehindJournal implements SqlJournal {
     if (dropped > 0)
       this.#log.warn({ event: 'journal.messages_dropped', dropped }, 'oldest unwritten messages dropped');
     this.#batch = batch;
-    this.#unwritten = batch.size;
   }
 
   list(query: MessageQuery) {

@@ -11,8 +11,8 @@ export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
 export interface Unwritten {
   readonly id: string;
   readonly seq: number;
-  /** The monotonic time of the first change. */
-  readonly firstAt: number;
+  /** The time of the first change on the monotonic clock; the other times are wall-clock. */
+  readonly firstChangedAt: number;
   /** Set when the message was opened since the last flush. */
   entry: JournalEntry | undefined;
   /** Known of a message that another node opened. */

@@ -1,7 +1,7 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
-import { Chain } from '@footbridge/runtime/chain';
-import type { Link } from '@footbridge/runtime/chain';
 import type { Clock } from '@footbridge/runtime/clock';
+import { LinkedList } from '@footbridge/runtime/linked-list';
+import type { ListNode } from '@footbridge/runtime/linked-list';
 
 /** Why a frame was given up before its Mac confirmed it. */
 export type DropReason = 'expired' | 'full' | 'shutdown';
@@ -39,8 +39,8 @@ export interface LedgerEntry {
   isOpen: boolean;
   /** Whether other nodes have copies of it. */
   isCopied: boolean;
-  /** Its place among those without copies. */
-  uncopied: Link<LedgerEntry> | undefined;
+  /** Its node in the list of those without copies. */
+  uncopiedNode: ListNode<LedgerEntry> | undefined;
   /** Whether this node has repeated the frame. */
   isRepeated: boolean;
 }
@@ -66,7 +66,7 @@ export class SendLedger {
   readonly #onDrop: SendLedgerDeps['onDrop'];
   readonly #macs = new Map<string, MacLedger>();
   /** The frames that no other node has a copy of, in the order in which they came. */
-  readonly #uncopied = new Chain<LedgerEntry>();
+  readonly #uncopied = new LinkedList<LedgerEntry>();
   #confirmedCopies: LedgerEntry[] = [];
   #frames = 0;
   #bytes = 0;
@@ -96,7 +96,7 @@ export class SendLedger {
 
   /** The frame was written to a socket of the device. */
   add(mac: MacLedger, frame: SendFrame, bytes: number): void {
-    this.#insert(mac, frame, bytes, this.#clock.monotonic(), false);
+    this.#insert(mac, { frame, bytes, addedAt: this.#clock.monotonic(), isCopied: false });
     this.#trim(mac);
   }
 
@@ -145,7 +145,7 @@ export class SendLedger {
     const before = this.#clock.monotonic() - ms;
     const macs = new Set<MacLedger>();
     if ((this.#uncopied.oldest?.addedAt ?? Infinity) > before) return macs;
-    for (const { mac, addedAt } of this.#uncopied.values) if (addedAt <= before) macs.add(mac);
+    for (const { mac, addedAt } of this.#uncopied.toArray()) if (addedAt <= before) macs.add(mac);
     return macs;
   }
 
@@ -153,8 +153,8 @@ export class SendLedger {
     if (!entry.isOpen || entry.isCopied === isCopied) return;
     entry.isCopied = isCopied;
     entry.mac.copied += isCopied ? 1 : -1;
-    if (isCopied) entry.uncopied?.remove();
-    else entry.uncopied = this.#uncopied.add(entry);
+    if (isCopied) entry.uncopiedNode?.remove();
+    else entry.uncopiedNode = this.#uncopied.add(entry);
   }
 
   /** Returns the frames with copies that were confirmed since the last call. */
@@ -181,9 +181,10 @@ export class SendLedger {
    */
   adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): LedgerEntry[] {
     const mac = this.#mac(locationId, deviceId);
-    const newer = mac.entries.length;
+    const newerCount = mac.entries.length;
     const adopted = this.#insertHanded(mac, frames);
-    mac.entries.push(...mac.entries.splice(0, newer));
+    // The newer ones go behind the adopted ones.
+    mac.entries.push(...mac.entries.splice(0, newerCount));
     this.#trim(mac);
     this.#forgetIfUnused(mac);
     return adopted;
@@ -231,11 +232,14 @@ export class SendLedger {
     const inserted: LedgerEntry[] = [];
     for (const { frame, bytes, ageMs, isCopied = false } of frames)
       if (mac.find(frame.requestId) === undefined)
-        inserted.push(this.#insert(mac, frame, bytes, now - ageMs, isCopied));
+        inserted.push(this.#insert(mac, { frame, bytes, addedAt: now - ageMs, isCopied }));
     return inserted;
   }
 
-  #insert(mac: MacLedger, frame: SendFrame, bytes: number, addedAt: number, isCopied: boolean): LedgerEntry {
+  #insert(
+    mac: MacLedger,
+    { frame, bytes, addedAt, isCopied }: Pick<LedgerEntry, 'frame' | 'bytes' | 'addedAt' | 'isCopied'>,
+  ): LedgerEntry {
     const entry: LedgerEntry = {
       frame,
       bytes,
@@ -243,12 +247,12 @@ export class SendLedger {
       addedAt,
       isOpen: true,
       isCopied,
-      uncopied: undefined,
+      uncopiedNode: undefined,
       isRepeated: false,
     };
     mac.entries.push(entry);
     if (isCopied) mac.copied++;
-    else entry.uncopied = this.#uncopied.add(entry);
+    else entry.uncopiedNode = this.#uncopied.add(entry);
     mac.bytes += bytes;
     this.#bytes += bytes;
     this.#frames++;
@@ -256,11 +260,12 @@ export class SendLedger {
   }
 
   #remove(entry: LedgerEntry): void {
+    if (!entry.isOpen) return;
     const { mac, bytes } = entry;
     entry.isOpen = false;
     mac.entries.splice(mac.entries.indexOf(entry), 1);
     if (entry.isCopied) mac.copied--;
-    else entry.uncopied?.remove();
+    else entry.uncopiedNode?.remove();
     mac.bytes -= bytes;
     this.#bytes -= bytes;
     this.#frames--;
@@ -299,6 +304,7 @@ export class SendLedger {
 export class MacLedger {
   readonly locationId: string;
   readonly deviceId: string;
+  /** Oldest first. */
   readonly entries: LedgerEntry[] = [];
   /** How many of them have copies on other nodes. */
   copied = 0;
@@ -310,7 +316,7 @@ export class MacLedger {
     this.deviceId = deviceId;
   }
 
-  /** Macs confirm in order, so it is mostly the first one. */
+  /** A linear search: Macs confirm in order, so the match is usually the first entry. */
   find(requestId: string): LedgerEntry | undefined {
     return this.entries.find(({ frame }) => frame.requestId === requestId);
   }
