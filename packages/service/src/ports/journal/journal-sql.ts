@@ -56,10 +56,10 @@ const BUSY_HOLD_MS = 200;
 /** How often messages are checked for whether their delay is over. */
 const BUSY_FLUSH_MS = 50;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
-/** The number of flushes for which a change waits until the node that opened its message has written it. */
-const MAX_ORPHAN_TRIES = 25;
-/** After this many the node that opened the message is considered dead. */
-const ORPHAN_TRIES_BEFORE_OPENING = 5;
+/** How long a change waits until the node that opened its message has written it. */
+const MAX_ORPHAN_MS = 10_000;
+/** After this time the node that opened the message is considered dead. Under load, a live node writes within 250 ms. */
+const OPEN_ORPHAN_MS = 2000;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;
 const NOTHING: Recorded = {};
@@ -77,7 +77,8 @@ class WriteBehindJournal implements SqlJournal {
   readonly #requestStatuses: Batcher<RequestKey, readonly RequestStatus[]>;
   readonly #recent: RecentEvents;
   readonly #hash: KeyedHash;
-  readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
+  /** Changes of messages that another node opened and has not written yet. */
+  #orphans: Unwritten[] = [];
   #batch: Batch = new Map();
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
@@ -159,7 +160,8 @@ class WriteBehindJournal implements SqlJournal {
     const detail = detailOf(recorded);
     steps.push(detail === undefined ? [at, step] : [at, step, detail]);
     this.#recent.add(at, id, step, recorded);
-    if (this.#isBusy) this.#flushWithin(BUSY_FLUSH_MS);
+    if (this.#failing) this.#flushWithin(this.#flushMs);
+    else if (this.#isBusy) this.#flushWithin(BUSY_FLUSH_MS);
     else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
   }
 
@@ -179,7 +181,7 @@ class WriteBehindJournal implements SqlJournal {
    */
   async #flush(minAgeMs = 0): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
-    if (this.#batch.size === 0 && this.#orphans.size === 0) return;
+    if (this.#batch.size === 0 && this.#orphans.length === 0) return;
     this.#flushing = this.#writeOut(minAgeMs).finally(() => {
       this.#flushing = undefined;
     });
@@ -188,10 +190,16 @@ class WriteBehindJournal implements SqlJournal {
 
   async #writeOut(minAgeMs: number): Promise<void> {
     const batch = this.#takeOlderThan(minAgeMs);
-    for (const { change, tries } of this.#orphans.values()) {
-      merge(batch, change, batch.get(change.id));
-      if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));
+    for (const orphan of this.#orphans) {
+      merge(batch, orphan, batch.get(orphan.id));
+      if (this.#ageOf(orphan) >= OPEN_ORPHAN_MS) openOrphan(batch.get(orphan.id));
     }
+    if (batch.size > 0) await this.#writeBatch(batch);
+    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY_FLUSH_MS);
+    else if (this.#batch.size > 0 || this.#orphans.length > 0) this.#flushWithin(this.#flushMs);
+  }
+
+  async #writeBatch(batch: Batch): Promise<void> {
     try {
       this.#keepOrphans(await this.#write(batch), batch);
       if (this.#failing) this.#log.info({ event: 'journal.writable' }, 'journal writable again');
@@ -202,8 +210,10 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
-    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY_FLUSH_MS);
-    else if (this.#batch.size > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
+  }
+
+  #ageOf({ firstChangedAt }: Unwritten): number {
+    return this.#clock.monotonic() - firstChangedAt;
   }
 
   get #isBusy(): boolean {
@@ -215,23 +225,18 @@ class WriteBehindJournal implements SqlJournal {
     const all = this.#batch;
     this.#batch = new Map();
     if (minAgeMs === 0) return all;
-    const now = this.#clock.monotonic();
     const older: Batch = new Map();
-    for (const [id, change] of all)
-      (now - change.firstChangedAt >= minAgeMs ? older : this.#batch).set(id, change);
+    for (const [id, change] of all) (this.#ageOf(change) >= minAgeMs ? older : this.#batch).set(id, change);
     return older;
   }
 
-  /** Keeps changes of messages that another node opened and has not written yet, for a limited number of flushes. */
+  /** `ids` are those of the changed messages that are not in the database. */
   #keepOrphans(ids: readonly string[], batch: Batch): void {
-    const before = new Map(this.#orphans);
-    this.#orphans.clear();
-    for (const id of ids) {
-      const unwritten = batch.get(id);
-      const tries = (before.get(id)?.tries ?? 0) + 1;
-      if (unwritten !== undefined && tries < MAX_ORPHAN_TRIES)
-        this.#orphans.set(id, { change: { ...unwritten, steps: [] }, tries });
-    }
+    this.#orphans = ids
+      .map((id) => batch.get(id))
+      .filter((change) => change !== undefined)
+      .filter((change) => this.#ageOf(change) < MAX_ORPHAN_MS)
+      .map((change) => ({ ...change, steps: [] }));
   }
 
   #putBack(batch: Batch): void {

@@ -736,13 +736,59 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       });
       await journal.flush();
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
-      for (let flush = 0; flush < 5; flush++) await journal.flush();
+      await clock.advance(2000);
+      await journal.flush();
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
       expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
       // The node was only slow.
-      journal.open({ ...entry(), id }, 'accepted');
-      expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
+      journal.open({ ...entry({ kind: 'sticker', length: 7 }), id }, 'accepted');
+      expect(await journal.show(id)).toMatchObject({
+        locationId: 'loc1',
+        state: 'delivered',
+        kind: 'sticker',
+        length: 7,
+        phoneMasked: '+1•••0100',
+      });
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
+    });
+
+    it('keeps a change until the busy node that opened its message has written it', async () => {
+      const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+      for (let n = 0; n < 60; n++) journal.open(entry({ id: `many-${n}` }), 'accepted');
+      other.step('many-0', 'mac_says', { state: 'delivered' });
+      // Every read flushes.
+      for (let read = 0; read < 30; read++) {
+        await other.lastInbound(0);
+        await clock.advance(5);
+      }
+      await clock.advance(100);
+      await until(async () => (await other.show('many-0'))?.state === 'delivered');
+      await other.close();
+    });
+
+    it('does not report that it can write again before it has written', async () => {
+      const { db, commit } = database;
+      const logged: string[] = [];
+      const note = ({ event }: { event: string }) => void logged.push(event);
+      let isAway = true;
+      const failing = createSqlJournal({
+        database: {
+          db,
+          commit: (queries) =>
+            isAway && queries.length > 0 ? Promise.reject(new Error('away')) : commit(queries),
+        },
+        clock,
+        log: { ...silentLog, info: note, warn: note },
+        handleKeys: HANDLE_KEYS,
+      });
+      for (let n = 0; n < 60; n++) failing.open(entry({ id: `many-${n}` }), 'accepted');
+      await failing.flush();
+      for (let n = 0; n < 60; n++) failing.open(entry({ id: `more-${n}` }), 'accepted');
+      await clock.advance(1000);
+      expect(logged).toEqual(['journal.write_failed']);
+      isAway = false;
+      await failing.close();
+      expect(logged).toEqual(['journal.write_failed', 'journal.writable']);
     });
 
     it('reads the last status of many messages at once', async () => {
