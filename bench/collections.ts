@@ -23,7 +23,7 @@ const messages = Number(values.messages);
 const preload = new URL('measure/trace-collections.mjs', import.meta.url);
 const service = footbridge({
   checkout: pathToFileURL(`${resolve(values.checkout)}/`),
-  env: { NODE_OPTIONS: `--disable-warning=ExperimentalWarning --import ${preload}` },
+  env: { NODE_OPTIONS: `--disable-warning=ExperimentalWarning --import ${preload.href}` },
 });
 
 for (const [path, work] of Object.entries({ outbound, inbound })) {
