@@ -47,19 +47,17 @@ export interface SqlJournalDeps {
   readonly flushMs?: number;
 }
 
-/** If the service crashes before it writes a status that the CRM accepted, it reports that status again. */
-const ACCEPTED_FLUSH_MS = 20;
-/** Above this many changed messages, writes are delayed. */
-const BUSY_MESSAGES = 50;
-/** The delay after the first change. Most messages then need one write instead of three. A crash may repeat the statuses of 250 ms. */
-const BUSY_HOLD_MS = 200;
-/** How often messages are checked for whether their delay is over. */
-const BUSY_FLUSH_MS = 50;
+const FLUSH_STEPS = 500;
+/**
+ * If the service crashes before it writes a status that the CRM accepted, it reports that status again. Above a thousand messages a second
+ * the delay grows, so that most messages get all their steps in one write.
+ */
+const ACCEPTED_FLUSH_MS = { min: 20, perMessage: 1, max: 100 } as const;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
-/** How long a change waits until the node that opened its message has written it. */
-const MAX_ORPHAN_MS = 10_000;
-/** After this time the node that opened the message is considered dead. Under load, a live node writes within 250 ms. */
-const OPEN_ORPHAN_MS = 2000;
+/** The number of flushes for which a change waits until the node that opened its message has written it. */
+const MAX_ORPHAN_TRIES = 25;
+/** After this many the node that opened the message is considered dead. */
+const ORPHAN_TRIES_BEFORE_OPENING = 5;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;
 const NOTHING: Recorded = {};
@@ -77,13 +75,14 @@ class WriteBehindJournal implements SqlJournal {
   readonly #requestStatuses: Batcher<RequestKey, readonly RequestStatus[]>;
   readonly #recent: RecentEvents;
   readonly #hash: KeyedHash;
-  /** Changes of messages that another node opened and has not written yet. */
-  #orphans: Unwritten[] = [];
+  readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
   #batch: Batch = new Map();
+  #unwritten = 0;
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
   /** The delay of the flush that is due. */
   #flushInMs = 0;
+  #acceptedFlushMs: number = ACCEPTED_FLUSH_MS.min;
   #flushing: Promise<void> | undefined;
   #failing = false;
   #closed = false;
@@ -134,7 +133,6 @@ class WriteBehindJournal implements SqlJournal {
     const fresh: Unwritten = {
       id,
       seq: this.#nextSeq(),
-      firstChangedAt: this.#clock.monotonic(),
       entry: undefined,
       message: undefined,
       handleHash: null,
@@ -160,9 +158,9 @@ class WriteBehindJournal implements SqlJournal {
     const detail = detailOf(recorded);
     steps.push(detail === undefined ? [at, step] : [at, step, detail]);
     this.#recent.add(at, id, step, recorded);
-    if (this.#failing) this.#flushWithin(this.#flushMs);
-    else if (this.#isBusy) this.#flushWithin(BUSY_FLUSH_MS);
-    else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
+    this.#unwritten++;
+    if (this.#unwritten === FLUSH_STEPS) this.#flushWithin(0);
+    else this.#flushWithin(step === 'crm_told' ? this.#acceptedFlushMs : this.#flushMs);
   }
 
   #flushWithin(ms: number): void {
@@ -171,35 +169,30 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushInMs = ms;
     this.#cancelFlush = this.#clock.after(ms, () => {
       this.#cancelFlush = undefined;
-      void this.#flush(this.#isBusy ? BUSY_HOLD_MS : 0);
+      void this.#flush();
     });
   }
 
-  /**
-   * Writes the messages whose first change is at least `minAgeMs` old; 0 writes all. Only one flush runs at a time: a call during a flush
-   * runs after it.
-   */
-  async #flush(minAgeMs = 0): Promise<void> {
+  /** Runs one flush at a time. A call during a flush waits for the next one, which includes its changes. */
+  async #flush(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
-    if (this.#batch.size === 0 && this.#orphans.length === 0) return;
-    this.#flushing = this.#writeOut(minAgeMs).finally(() => {
+    if (this.#unwritten === 0 && this.#orphans.size === 0) return;
+    this.#flushing = this.#writeOut().finally(() => {
       this.#flushing = undefined;
     });
     await this.#flushing;
   }
 
-  async #writeOut(minAgeMs: number): Promise<void> {
-    const batch = this.#takeOlderThan(minAgeMs);
-    for (const orphan of this.#orphans) {
-      merge(batch, orphan, batch.get(orphan.id));
-      if (this.#ageOf(orphan) >= OPEN_ORPHAN_MS) openOrphan(batch.get(orphan.id));
+  async #writeOut(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = new Map();
+    this.#unwritten = 0;
+    const { min, perMessage, max } = ACCEPTED_FLUSH_MS;
+    this.#acceptedFlushMs = Math.min(Math.max(min, batch.size * perMessage), max);
+    for (const { change, tries } of this.#orphans.values()) {
+      merge(batch, change, batch.get(change.id));
+      if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));
     }
-    if (batch.size > 0) await this.#writeBatch(batch);
-    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY_FLUSH_MS);
-    else if (this.#batch.size > 0 || this.#orphans.length > 0) this.#flushWithin(this.#flushMs);
-  }
-
-  async #writeBatch(batch: Batch): Promise<void> {
     try {
       this.#keepOrphans(await this.#write(batch), batch);
       if (this.#failing) this.#log.info({ event: 'journal.writable' }, 'journal writable again');
@@ -210,33 +203,19 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
+    if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
   }
 
-  #ageOf({ firstChangedAt }: Unwritten): number {
-    return this.#clock.monotonic() - firstChangedAt;
-  }
-
-  get #isBusy(): boolean {
-    return this.#batch.size > BUSY_MESSAGES;
-  }
-
-  /** Removes and returns the messages whose first change is at least `minAgeMs` old. */
-  #takeOlderThan(minAgeMs: number): Batch {
-    const all = this.#batch;
-    this.#batch = new Map();
-    if (minAgeMs === 0) return all;
-    const older: Batch = new Map();
-    for (const [id, change] of all) (this.#ageOf(change) >= minAgeMs ? older : this.#batch).set(id, change);
-    return older;
-  }
-
-  /** `ids` are those of the changed messages that are not in the database. */
+  /** Keeps changes of messages that another node opened and has not written yet, for a limited number of flushes. */
   #keepOrphans(ids: readonly string[], batch: Batch): void {
-    this.#orphans = ids
-      .map((id) => batch.get(id))
-      .filter((change) => change !== undefined)
-      .filter((change) => this.#ageOf(change) < MAX_ORPHAN_MS)
-      .map((change) => ({ ...change, steps: [] }));
+    const before = new Map(this.#orphans);
+    this.#orphans.clear();
+    for (const id of ids) {
+      const unwritten = batch.get(id);
+      const tries = (before.get(id)?.tries ?? 0) + 1;
+      if (unwritten !== undefined && tries < MAX_ORPHAN_TRIES)
+        this.#orphans.set(id, { change: { ...unwritten, steps: [] }, tries });
+    }
   }
 
   #putBack(batch: Batch): void {
@@ -245,6 +224,7 @@ class WriteBehindJournal implements SqlJournal {
     if (dropped > 0)
       this.#log.warn({ event: 'journal.messages_dropped', dropped }, 'oldest unwritten messages dropped');
     this.#batch = batch;
+    this.#unwritten = batch.size;
   }
 
   list(query: MessageQuery) {

@@ -683,41 +683,24 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
     });
 
-    it('A5 writes an accepted status within 250 ms under load, and within 20 ms afterwards', async () => {
-      const tell = (id: string) => {
-        journal.open(entry({ id, messageId: id }), 'accepted');
+    it('A5 collects accepted statuses for up to 100 ms under load, and for 20 ms again afterwards', async () => {
+      const tell = (id: string, messageId: string) => {
+        journal.open(entry({ id, messageId }), 'accepted');
         journal.step(id, 'crm_told', { detail: { status: 'pending' } });
       };
       const isWritten = async (messageId: string) =>
         (await journal.lastStatus('loc1', messageId, 'another')) === 'pending';
-      for (let n = 0; n < 60; n++) tell(`many-${n}`);
-      await clock.advance(150);
-      tell('later');
-      await clock.advance(49);
-      expect(await isWritten('many-0')).toBe(false);
-      await clock.advance(51);
-      await until(() => isWritten('many-0'));
-      expect(await isWritten('later')).toBe(false);
-      await clock.advance(50);
-      await until(() => isWritten('later'));
-      tell('alone');
+      for (let n = 0; n < 150; n++) tell(`many-${n}`, `many-${n}`);
+      await clock.advance(20);
+      await until(() => isWritten('many-149'));
+      tell('held', 'held');
+      await clock.advance(99);
+      expect(await isWritten('held')).toBe(false);
+      await clock.advance(1);
+      await until(() => isWritten('held'));
+      tell('alone', 'alone');
       await clock.advance(20);
       await until(() => isWritten('alone'));
-    });
-
-    it('writes a message once, with all its steps, under load', async () => {
-      for (let n = 0; n < 60; n++) journal.open(entry({ id: `many-${n}` }), 'accepted');
-      await clock.advance(190);
-      for (let n = 0; n < 60; n++) journal.step(`many-${n}`, 'mac_says', { state: 'delivered' });
-      await clock.advance(60);
-      const stored = await until(async () => {
-        const rows = await database.db.selectFrom('messages').select(['status', 'steps']).execute();
-        return rows.length === 60 && rows;
-      });
-      expect(stored.every(({ status, steps }) => status === 'delivered' && steps?.includes('mac_says'))).toBe(
-        true,
-      );
-      expect(await database.db.selectFrom('message_steps').selectAll().execute()).toEqual([]);
     });
 
     it('A5 keeps the statuses of a message whose node was killed before it wrote the entry', async () => {
@@ -736,59 +719,13 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       });
       await journal.flush();
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
-      await clock.advance(2000);
-      await journal.flush();
+      for (let flush = 0; flush < 5; flush++) await journal.flush();
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
       expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
       // The node was only slow.
-      journal.open({ ...entry({ kind: 'sticker', length: 7 }), id }, 'accepted');
-      expect(await journal.show(id)).toMatchObject({
-        locationId: 'loc1',
-        state: 'delivered',
-        kind: 'sticker',
-        length: 7,
-        phoneMasked: '+1•••0100',
-      });
+      journal.open({ ...entry(), id }, 'accepted');
+      expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
-    });
-
-    it('keeps a change until the busy node that opened its message has written it', async () => {
-      const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
-      for (let n = 0; n < 60; n++) journal.open(entry({ id: `many-${n}` }), 'accepted');
-      other.step('many-0', 'mac_says', { state: 'delivered' });
-      // Every read flushes.
-      for (let read = 0; read < 30; read++) {
-        await other.lastInbound(0);
-        await clock.advance(5);
-      }
-      await clock.advance(100);
-      await until(async () => (await other.show('many-0'))?.state === 'delivered');
-      await other.close();
-    });
-
-    it('does not report that it can write again before it has written', async () => {
-      const { db, commit } = database;
-      const logged: string[] = [];
-      const note = ({ event }: { event: string }) => void logged.push(event);
-      let isAway = true;
-      const failing = createSqlJournal({
-        database: {
-          db,
-          commit: (queries) =>
-            isAway && queries.length > 0 ? Promise.reject(new Error('away')) : commit(queries),
-        },
-        clock,
-        log: { ...silentLog, info: note, warn: note },
-        handleKeys: HANDLE_KEYS,
-      });
-      for (let n = 0; n < 60; n++) failing.open(entry({ id: `many-${n}` }), 'accepted');
-      await failing.flush();
-      for (let n = 0; n < 60; n++) failing.open(entry({ id: `more-${n}` }), 'accepted');
-      await clock.advance(1000);
-      expect(logged).toEqual(['journal.write_failed']);
-      isAway = false;
-      await failing.close();
-      expect(logged).toEqual(['journal.write_failed', 'journal.writable']);
     });
 
     it('reads the last status of many messages at once', async () => {
