@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FLAWLESS } from './campaign/score.ts';
 import type { Cluster } from './cluster.ts';
 import { CURRENT_MAIN } from './last-release.ts';
-import { findOvertaken, startLastRelease, unexpectedResponses, upgradeUnderLoad } from './rolling-upgrade.ts';
+import { unexpectedResponses } from './load-balancer.ts';
+import { findOvertaken, startLastRelease, upgradeUnderLoad } from './rolling-upgrade.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 

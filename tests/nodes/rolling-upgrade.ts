@@ -13,6 +13,7 @@ import { FLAWLESS } from './campaign/score.ts';
 import { startCluster } from './cluster.ts';
 import type { Cluster, Node } from './cluster.ts';
 import { CURRENT_MAIN, unpackLastRelease } from './last-release.ts';
+import { startLoadBalancer, unexpectedResponses } from './load-balancer.ts';
 import type { ReconnectingMac } from './reconnecting-mac.ts';
 import type { Sent } from './send-until-taken.ts';
 import { traffic } from './traffic.ts';
@@ -38,10 +39,6 @@ export interface UpgradeReport extends TrafficScore {
   readonly takenByOldNodes: number;
 }
 
-/** The statuses that a node may return during an upgrade. */
-const EXPECTED = new Set(['200', '404', '503']);
-
-const CHECK_MS = 100;
 
 export async function startLastRelease(cleanup: Cleanup, nodes: number): Promise<Cluster> {
   return startCluster(cleanup, {
@@ -69,12 +66,11 @@ export async function upgradeUnderLoad(
   let takenByOldNodes = 0;
   let macs: readonly ReconnectingMac[] = [];
   let seconds = 0;
-  const finished = new AbortController();
-  const ready = readyNodes(cluster, finished.signal);
+  const balancer = startLoadBalancer(cluster);
   const balanced: Cluster = {
     ...cluster,
     async webhook(random, locationId, fields) {
-      const index = ready()[random % ready().length] ?? random;
+      const index = balancer.choose(random);
       const result = await cluster.webhook(index, locationId, fields);
       const isMixed = old.size < cluster.nodes.length;
       if (result.status === 200 && isMixed && old.has(cluster.node(index))) takenByOldNodes++;
@@ -100,27 +96,8 @@ export async function upgradeUnderLoad(
       },
     };
   });
-  finished.abort();
+  balancer.stop();
   return { ...score, seconds, exitCodes, takenByOldNodes, overtaken: findOvertaken(score.sent, macs) };
-}
-
-/**
- * Polls the readiness of the nodes, as a load balancer does. A node closes idle connections and its listener only after
- * DRAIN_GRACE_SEC, when it no longer receives requests.
- */
-function readyNodes({ nodes }: Cluster, signal: AbortSignal): () => readonly number[] {
-  const ready = nodes.map(() => true);
-  const watch = async (index: number, { service }: Node) => {
-    while (!signal.aborted) {
-      ready[index] = await fetch(`${service.operatorUrl}/readyz`, { signal }).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-      await sleep(CHECK_MS);
-    }
-  };
-  for (const [index, node] of nodes.entries()) void watch(index, node);
-  return () => [...nodes.keys()].filter((index) => ready[index]);
 }
 
 async function upgrade({ service }: Node): Promise<number | null> {
@@ -147,9 +124,6 @@ export function findOvertaken(
     });
   });
 }
-
-export const unexpectedResponses = ({ codes }: UpgradeReport): string[] =>
-  Object.keys(codes).filter((code) => !EXPECTED.has(code));
 
 function hasFailed(report: UpgradeReport): boolean {
   return (
