@@ -54,10 +54,10 @@ const FLUSH_STEPS = 500;
  */
 const ACCEPTED_FLUSH_MS = { min: 20, perMessage: 1, max: 100 } as const;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
-/** The number of flushes for which a change waits until the node that opened its message has written it. */
-const MAX_ORPHAN_TRIES = 25;
-/** After this many the node that opened the message is considered dead. */
-const ORPHAN_TRIES_BEFORE_OPENING = 5;
+/** How long a change waits until the node that opened its message has written it. */
+const MAX_ORPHAN_MS = 10_000;
+/** After this time the node that opened the message is considered dead. A live one writes within a quarter of a second. */
+const OPEN_ORPHAN_MS = 2000;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;
 const NOTHING: Recorded = {};
@@ -75,7 +75,8 @@ class WriteBehindJournal implements SqlJournal {
   readonly #requestStatuses: Batcher<RequestKey, readonly RequestStatus[]>;
   readonly #recent: RecentEvents;
   readonly #hash: KeyedHash;
-  readonly #orphans = new Map<string, { change: Unwritten; tries: number }>();
+  /** Changes of messages that another node opened and has not written yet. */
+  #orphans: Unwritten[] = [];
   #batch: Batch = new Map();
   #unwritten = 0;
   #seq = 0;
@@ -84,6 +85,7 @@ class WriteBehindJournal implements SqlJournal {
   #flushInMs = 0;
   #acceptedFlushMs: number = ACCEPTED_FLUSH_MS.min;
   #flushing: Promise<void> | undefined;
+  #nextFlush: Promise<void> | undefined;
   #failing = false;
   #closed = false;
 
@@ -133,6 +135,7 @@ class WriteBehindJournal implements SqlJournal {
     const fresh: Unwritten = {
       id,
       seq: this.#nextSeq(),
+      firstChangedAt: this.#clock.monotonic(),
       entry: undefined,
       message: undefined,
       handleHash: null,
@@ -173,14 +176,19 @@ class WriteBehindJournal implements SqlJournal {
     });
   }
 
-  /** Runs one flush at a time. A call during a flush waits for the next one, which includes its changes. */
-  async #flush(): Promise<void> {
-    while (this.#flushing !== undefined) await this.#flushing;
-    if (this.#unwritten === 0 && this.#orphans.size === 0) return;
+  /** Runs one flush at a time. All calls during a flush share the next one, which includes their changes. */
+  #flush(): Promise<void> {
+    if (this.#flushing !== undefined) {
+      this.#nextFlush ??= this.#flushing.then(() => {
+        this.#nextFlush = undefined;
+        return this.#flush();
+      });
+      return this.#nextFlush;
+    }
     this.#flushing = this.#writeOut().finally(() => {
       this.#flushing = undefined;
     });
-    await this.#flushing;
+    return this.#flushing;
   }
 
   async #writeOut(): Promise<void> {
@@ -189,10 +197,15 @@ class WriteBehindJournal implements SqlJournal {
     this.#unwritten = 0;
     const { min, perMessage, max } = ACCEPTED_FLUSH_MS;
     this.#acceptedFlushMs = Math.min(Math.max(min, batch.size * perMessage), max);
-    for (const { change, tries } of this.#orphans.values()) {
-      merge(batch, change, batch.get(change.id));
-      if (tries >= ORPHAN_TRIES_BEFORE_OPENING) openOrphan(batch.get(change.id));
+    for (const orphan of this.#orphans) {
+      merge(batch, orphan, batch.get(orphan.id));
+      if (this.#ageOf(orphan) >= OPEN_ORPHAN_MS) openOrphan(batch.get(orphan.id));
     }
+    if (batch.size > 0) await this.#writeBatch(batch);
+    if (this.#unwritten > 0 || this.#orphans.length > 0) this.#flushWithin(this.#flushMs);
+  }
+
+  async #writeBatch(batch: Batch): Promise<void> {
     try {
       this.#keepOrphans(await this.#write(batch), batch);
       if (this.#failing) this.#log.info({ event: 'journal.writable' }, 'journal writable again');
@@ -203,19 +216,19 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
-    if (this.#unwritten > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
   }
 
-  /** Keeps changes of messages that another node opened and has not written yet, for a limited number of flushes. */
+  #ageOf({ firstChangedAt }: Unwritten): number {
+    return this.#clock.monotonic() - firstChangedAt;
+  }
+
+  /** `ids` are those of the changed messages that are not in the database. */
   #keepOrphans(ids: readonly string[], batch: Batch): void {
-    const before = new Map(this.#orphans);
-    this.#orphans.clear();
-    for (const id of ids) {
-      const unwritten = batch.get(id);
-      const tries = (before.get(id)?.tries ?? 0) + 1;
-      if (unwritten !== undefined && tries < MAX_ORPHAN_TRIES)
-        this.#orphans.set(id, { change: { ...unwritten, steps: [] }, tries });
-    }
+    this.#orphans = ids
+      .map((id) => batch.get(id))
+      .filter((change) => change !== undefined)
+      .filter((change) => this.#ageOf(change) < MAX_ORPHAN_MS)
+      .map((change) => ({ ...change, steps: [] }));
   }
 
   #putBack(batch: Batch): void {

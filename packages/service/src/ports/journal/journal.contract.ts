@@ -719,13 +719,81 @@ export function journalContract(name: string, open: () => Promise<OpenDatabase>)
       });
       await journal.flush();
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
-      for (let flush = 0; flush < 5; flush++) await journal.flush();
+      await clock.advance(2000);
+      await journal.flush();
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
       expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
       // The node was only slow.
-      journal.open({ ...entry(), id }, 'accepted');
-      expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
+      journal.open({ ...entry({ kind: 'sticker', length: 7 }), id }, 'accepted');
+      expect(await journal.show(id)).toMatchObject({
+        locationId: 'loc1',
+        state: 'delivered',
+        kind: 'sticker',
+        length: 7,
+        phoneMasked: '+1•••0100',
+      });
       expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
+    });
+
+    it('keeps a change until the node that opened its message has written it, however often it reads', async () => {
+      const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+      other.step('slow', 'mac_says', {
+        state: 'delivered',
+        message: { locationId: 'loc1', messageId: 'msg1' },
+      });
+      for (let read = 0; read < 30; read++) {
+        await other.flush();
+        await clock.advance(5);
+      }
+      journal.open(entry({ id: 'slow', length: 7 }), 'accepted');
+      await journal.flush();
+      await clock.advance(200);
+      await until(async () => (await other.show('slow'))?.state === 'delivered');
+      expect(await other.show('slow')).toMatchObject({ length: 7, phoneMasked: '+1•••0100' });
+      await other.close();
+    });
+
+    it('writes at most once for many reads at the same time, also while changes wait for another node', async () => {
+      const { db, commit } = database;
+      let commits = 0;
+      const counting = createSqlJournal({
+        database: { db, commit: (queries) => (commits++, commit(queries)) },
+        clock,
+        log: silentLog,
+        handleKeys: HANDLE_KEYS,
+      });
+      const readAll = () => Promise.all(Array.from({ length: 50 }, () => counting.lastInbound(0)));
+      counting.step('of-another-node', 'mac_says', { state: 'delivered' });
+      await readAll();
+      // The first read writes; the others share the next write, because something may have changed since the first began.
+      expect(commits).toBe(2);
+      await readAll();
+      expect(commits).toBe(4);
+      await counting.close();
+    });
+
+    it('does not report that it can write again before it has written', async () => {
+      const { db, commit } = database;
+      const logged: string[] = [];
+      const note = ({ event }: { event: string }) => void logged.push(event);
+      let isAway = true;
+      const failing = createSqlJournal({
+        database: {
+          db,
+          commit: (queries) => (isAway ? Promise.reject(new Error('away')) : commit(queries)),
+        },
+        clock,
+        log: { ...silentLog, info: note, warn: note },
+        handleKeys: HANDLE_KEYS,
+      });
+      failing.open(entry(), 'accepted');
+      await failing.flush();
+      failing.open(entry(), 'accepted');
+      await clock.advance(1000);
+      expect(logged).toEqual(['journal.write_failed']);
+      isAway = false;
+      await failing.close();
+      expect(logged).toEqual(['journal.write_failed', 'journal.writable']);
     });
 
     it('reads the last status of many messages at once', async () => {

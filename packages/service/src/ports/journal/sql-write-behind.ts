@@ -11,6 +11,8 @@ export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
 export interface Unwritten {
   readonly id: string;
   readonly seq: number;
+  /** Monotonic. */
+  readonly firstChangedAt: number;
   /** Set when the message was opened since the last flush. */
   entry: JournalEntry | undefined;
   /** Known of a message that another node opened. */
@@ -44,11 +46,15 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
         .values(repeat(size, MESSAGE))
         .onConflict((conflict) =>
           conflict.column('id').doUpdateSet((row) => ({
-            // Another node may have opened the message, because this one was slow.
+            // Another node may have opened the message, because this one was slow. It did not know these columns.
             status: sql<string>`case when excluded.status = 'accepted' then messages.status else excluded.status end`,
+            kind: sql<string>`case when messages.kind = 'text' then excluded.kind else messages.kind end`,
+            length: sql<number>`case when messages.length = 0 then excluded.length else messages.length end`,
+            phone_masked: sql<string>`coalesce(messages.phone_masked, excluded.phone_masked)`,
+            phone_hash: sql<string>`coalesce(messages.phone_hash, excluded.phone_hash)`,
+            contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
             code: row.ref('excluded.code'),
             updated_at: row.ref('excluded.updated_at'),
-            contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
             // Caps the steps of a message that is opened again and again.
             steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
@@ -81,12 +87,10 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
 
   return async function writeBatch(batch) {
     const all = [...batch.values()];
-    const opened = all.filter(({ entry }) => entry !== undefined);
-    const known = all.filter(({ entry }) => entry === undefined);
     // Ordered by id, so that the transactions of two nodes cannot deadlock.
-    const changes = known
-      .filter(({ state }) => state !== undefined)
-      .sort((left, right) => (left.id < right.id ? -1 : 1));
+    const opened = all.filter(({ entry }) => entry !== undefined).sort(byId);
+    const known = all.filter(({ entry }) => entry === undefined);
+    const changes = known.filter(({ state }) => state !== undefined).sort(byId);
     const stepped = known.filter(({ steps }) => steps.length > 0);
     const results = await commit([
       ...insertMessages(opened),
@@ -98,6 +102,8 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
     return changes.map(({ id }) => id).filter((id) => !changed.has(id));
   };
 }
+
+const byId = (left: Unwritten, right: Unwritten): number => (left.id < right.id ? -1 : 1);
 
 const repeat = <T>(size: number, item: T): T[] => Array.from({ length: size }, () => item);
 
