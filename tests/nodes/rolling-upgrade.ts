@@ -39,7 +39,6 @@ export interface UpgradeReport extends TrafficScore {
   readonly takenByOldNodes: number;
 }
 
-
 export async function startLastRelease(cleanup: Cleanup, nodes: number): Promise<Cluster> {
   return startCluster(cleanup, {
     nodes,
