@@ -36,7 +36,8 @@ const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void, connections = 8) {
-  const server = createServer(handler);
+  // With Node's default of 5 s, a stall of this process would close connections between two calls.
+  const server = createServer({ keepAliveTimeout: 60_000 }, handler);
   const port = await listen(server);
   cleanup.add(() => closeHttp(server));
   let skewMs = 0;
