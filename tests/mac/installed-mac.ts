@@ -55,7 +55,11 @@ export async function startInstalledMac(
   const { id: licenseId } = await bridge.createLicense(1);
   await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId });
   const macos = await startSimulatedMacos();
-  cleanup.add(() => macos.stop());
+  cleanup.add(async () => {
+    const lastLines = macos.isRunning ? [] : macos.logs.slice(-20).map(({ msg }) => msg);
+    await macos.stop();
+    if (lastLines.length > 0) throw new Error(`the simulated macOS ended:\n${lastLines.join('\n')}`);
+  });
   for (const name of ['Application Support', 'Caches', 'LaunchAgents', 'Logs'])
     await mkdir(join(macos.home, 'Library', name));
   await mkdir(join(macos.home, 'Pictures'));
