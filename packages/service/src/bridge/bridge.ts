@@ -102,6 +102,8 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 const MACS_DRAIN_MS = 5000;
 /** Responses in flight get this long after the grace period of idle connections. */
 const RESPONSES_MS = 2000;
+/** Messages under way for longer than this need more than one write. */
+const JOURNAL_HOLD_MS = 200;
 const ENGINES_MS = 1000;
 const QUARTER_HOUR_MS = 900_000;
 const HOUR_MS = 3_600_000;
@@ -144,7 +146,9 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const audit = createSqlAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
   const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
-  const journal = createSqlJournal({ database, clock, log, handleKeys });
+  const isSingleNode = config.cluster.engine === 'memory';
+  const holdMs = isSingleNode ? JOURNAL_HOLD_MS : 0;
+  const journal = createSqlJournal({ database, clock, log, handleKeys, holdMs });
   life.add('journal', () => journal.close());
   const telemetry = await composeTelemetry(context, journal, version);
   const handleHash = keyedHash(handleKeys);
@@ -283,7 +287,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const startedAt = performance.now();
   const { drainGraceMs } = config.listeners;
   // With a single node, a load balancer has no other node to use.
-  const noticeMs = config.cluster.engine === 'memory' ? 0 : drainGraceMs;
+  const noticeMs = isSingleNode ? 0 : drainGraceMs;
   const requests = { idleMs: drainGraceMs, withinMs: drainGraceMs + RESPONSES_MS };
   let draining = false;
   const store = { name: 'store', check: () => database.ping() };

@@ -45,14 +45,18 @@ export interface SqlJournalDeps {
   /** For the hashes of phone numbers. The first one is for new entries. */
   readonly handleKeys: readonly Uint8Array[];
   readonly flushMs?: number;
+  /**
+   * How long a message is kept in memory under load, so that most messages need one write instead of three. A crash may repeat the
+   * statuses of this time. Not for several nodes: each waits for what the others have not written.
+   */
+  readonly holdMs?: number;
 }
 
-const FLUSH_STEPS = 500;
-/**
- * If the service crashes before it writes a status that the CRM accepted, it reports that status again. Above a thousand messages a second
- * the delay grows, so that most messages get all their steps in one write.
- */
-const ACCEPTED_FLUSH_MS = { min: 20, perMessage: 1, max: 100 } as const;
+/** If the service crashes before it writes a status that the CRM accepted, it reports that status again. */
+const ACCEPTED_FLUSH_MS = 20;
+/** Above this many changed messages, the journal is under load. */
+const BUSY_MESSAGES = 50;
+const BUSY_FLUSH_MS = 50;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** How long a change waits until the node that opened its message has written it. */
 const MAX_ORPHAN_MS = 10_000;
@@ -70,6 +74,7 @@ class WriteBehindJournal implements SqlJournal {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #flushMs: number;
+  readonly #holdMs: number;
   readonly #write: WriteBatch;
   readonly #reader: ReturnType<typeof createReader>;
   readonly #requestStatuses: Batcher<RequestKey, readonly RequestStatus[]>;
@@ -78,22 +83,21 @@ class WriteBehindJournal implements SqlJournal {
   /** Changes of messages that another node opened and has not written yet. */
   #orphans: Unwritten[] = [];
   #batch: Batch = new Map();
-  #unwritten = 0;
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
   /** The delay of the flush that is due. */
   #flushInMs = 0;
-  #acceptedFlushMs: number = ACCEPTED_FLUSH_MS.min;
   #flushing: Promise<void> | undefined;
   #nextFlush: Promise<void> | undefined;
   #failing = false;
   #closed = false;
 
-  constructor({ database, clock, log, handleKeys, flushMs = 200 }: SqlJournalDeps) {
+  constructor({ database, clock, log, handleKeys, flushMs = 200, holdMs = 0 }: SqlJournalDeps) {
     this.#hash = keyedHash(handleKeys);
     this.#clock = clock;
     this.#log = log;
     this.#flushMs = flushMs;
+    this.#holdMs = holdMs;
     this.#write = createWriteBatch(database);
     this.#reader = createReader(database.db, this.#hash);
     this.#requestStatuses = new Batcher(createRequestStatuses(database.db), COLLECT_MS);
@@ -161,9 +165,9 @@ class WriteBehindJournal implements SqlJournal {
     const detail = detailOf(recorded);
     steps.push(detail === undefined ? [at, step] : [at, step, detail]);
     this.#recent.add(at, id, step, recorded);
-    this.#unwritten++;
-    if (this.#unwritten === FLUSH_STEPS) this.#flushWithin(0);
-    else this.#flushWithin(step === 'crm_told' ? this.#acceptedFlushMs : this.#flushMs);
+    if (this.#failing) this.#flushWithin(this.#flushMs);
+    else if (this.#isBusy) this.#flushWithin(BUSY_FLUSH_MS);
+    else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
   }
 
   #flushWithin(ms: number): void {
@@ -172,37 +176,38 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushInMs = ms;
     this.#cancelFlush = this.#clock.after(ms, () => {
       this.#cancelFlush = undefined;
-      void this.#flush();
+      // A flush that is running schedules the next one.
+      if (this.#flushing === undefined) void this.#startFlush(this.#isBusy ? this.#holdMs : 0);
     });
   }
 
-  /** Runs one flush at a time. All calls during a flush share the next one, which includes their changes. */
+  /** Writes everything. One flush runs at a time; all calls during a flush share the next one, which includes their changes. */
   #flush(): Promise<void> {
-    if (this.#flushing !== undefined) {
-      this.#nextFlush ??= this.#flushing.then(() => {
-        this.#nextFlush = undefined;
-        return this.#flush();
-      });
-      return this.#nextFlush;
-    }
-    this.#flushing = this.#writeOut().finally(() => {
+    if (this.#flushing === undefined) return this.#startFlush(0);
+    this.#nextFlush ??= this.#flushing.then(() => {
+      this.#nextFlush = undefined;
+      return this.#flush();
+    });
+    return this.#nextFlush;
+  }
+
+  /** Writes the messages whose first change is at least `minAgeMs` old. */
+  #startFlush(minAgeMs: number): Promise<void> {
+    this.#flushing = this.#writeOut(minAgeMs).finally(() => {
       this.#flushing = undefined;
     });
     return this.#flushing;
   }
 
-  async #writeOut(): Promise<void> {
-    const batch = this.#batch;
-    this.#batch = new Map();
-    this.#unwritten = 0;
-    const { min, perMessage, max } = ACCEPTED_FLUSH_MS;
-    this.#acceptedFlushMs = Math.min(Math.max(min, batch.size * perMessage), max);
+  async #writeOut(minAgeMs: number): Promise<void> {
+    const batch = this.#takeOlderThan(minAgeMs);
     for (const orphan of this.#orphans) {
       merge(batch, orphan, batch.get(orphan.id));
       if (this.#ageOf(orphan) >= OPEN_ORPHAN_MS) openOrphan(batch.get(orphan.id));
     }
     if (batch.size > 0) await this.#writeBatch(batch);
-    if (this.#unwritten > 0 || this.#orphans.length > 0) this.#flushWithin(this.#flushMs);
+    if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY_FLUSH_MS);
+    else if (this.#batch.size > 0 || this.#orphans.length > 0) this.#flushWithin(this.#flushMs);
   }
 
   async #writeBatch(batch: Batch): Promise<void> {
@@ -216,6 +221,20 @@ class WriteBehindJournal implements SqlJournal {
       this.#failing = true;
       this.#putBack(batch);
     }
+  }
+
+  get #isBusy(): boolean {
+    return this.#batch.size > BUSY_MESSAGES;
+  }
+
+  /** Removes and returns the messages whose first change is at least `minAgeMs` old. */
+  #takeOlderThan(minAgeMs: number): Batch {
+    const all = this.#batch;
+    this.#batch = new Map();
+    if (minAgeMs === 0) return all;
+    const older: Batch = new Map();
+    for (const [id, change] of all) (this.#ageOf(change) >= minAgeMs ? older : this.#batch).set(id, change);
+    return older;
   }
 
   #ageOf({ firstChangedAt }: Unwritten): number {
@@ -237,7 +256,6 @@ class WriteBehindJournal implements SqlJournal {
     if (dropped > 0)
       this.#log.warn({ event: 'journal.messages_dropped', dropped }, 'oldest unwritten messages dropped');
     this.#batch = batch;
-    this.#unwritten = batch.size;
   }
 
   list(query: MessageQuery) {
