@@ -11,7 +11,11 @@ it('stops the newest part first, each once, and continues when one fails', async
     throw new Error('cannot close');
   });
   life.add('third', () => void seen.push('third'));
-  await Promise.all([life.close(), life.close()]);
+  expect(life.stopping).toBeUndefined();
+  const closed = Promise.all([life.close(), life.close()]);
+  expect(life.stopping).toBe('third');
+  await closed;
+  expect(life.stopping).toBeUndefined();
   await life.close();
   expect(seen).toEqual(['third', 'second failed', 'first']);
 });

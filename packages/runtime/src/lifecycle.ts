@@ -5,6 +5,7 @@ export class Lifecycle {
   readonly #started: { readonly name: string; readonly stop: Stop }[] = [];
   readonly #onError: (name: string, error: unknown) => void;
   #closing: Promise<void> | undefined;
+  #stopping: string | undefined;
 
   constructor(onError: (name: string, error: unknown) => void) {
     this.#onError = onError;
@@ -15,6 +16,11 @@ export class Lifecycle {
     this.#started.push({ name, stop });
   }
 
+  /** The part that is being stopped. */
+  get stopping(): string | undefined {
+    return this.#stopping;
+  }
+
   /** Idempotent: all callers wait for the same end. Never rejects. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -23,11 +29,13 @@ export class Lifecycle {
 
   async #close(): Promise<void> {
     for (let next = this.#started.pop(); next !== undefined; next = this.#started.pop()) {
+      this.#stopping = next.name;
       try {
         await next.stop();
       } catch (error) {
         this.#onError(next.name, error);
       }
     }
+    this.#stopping = undefined;
   }
 }

@@ -95,7 +95,8 @@ function stop(signal: string): void {
   stopping = true;
   log.info({ event: 'service.stopping', signal }, 'stopping');
   setTimeout(() => {
-    log.error({ event: 'service.stop_timed_out', withinMs: bridge.closeWithinMs }, 'drain timed out');
+    const { stopping: part = 'none', closeWithinMs: withinMs } = bridge;
+    log.error({ event: 'service.stop_timed_out', withinMs, part }, 'drain timed out');
     process.exit(STOP_TIMED_OUT);
   }, bridge.closeWithinMs).unref();
   const toldStopping = toldReady.then(() => notifySystemd('STOPPING=1'));

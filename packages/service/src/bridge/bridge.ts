@@ -89,6 +89,8 @@ export interface Bridge {
   /** Replaces the keys of the settings. Throws StartError when one is invalid; the former ones then stay in use. */
   replaceKeys(settings: KeySettings): Promise<void>;
   close(): Promise<void>;
+  /** The part that `close` is waiting for. */
+  readonly stopping: string | undefined;
 }
 
 export interface Overrides {
@@ -471,6 +473,9 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       await ring.reload();
     },
     close: () => life.close(),
+    get stopping() {
+      return life.stopping;
+    },
   };
 }
 
