@@ -263,7 +263,8 @@ export const SCENARIOS: readonly Scenario[] = [
       'The service gets kill -9 while five messages are in flight. After the restart the CRM has all five exactly once.',
     async run(demo) {
       const texts = Array.from({ length: 5 }, (_, index) => unique(`Message ${index + 1} of 5`));
-      await demo.crm.injectFault({ match: 'inbound', times: 2, how: { answerDelayMs: 400 } });
+      // The CRM takes them one after another: the last one is in flight for two seconds.
+      await demo.crm.injectFault({ match: 'inbound', times: texts.length, how: { answerDelayMs: 400 } });
       const guids: string[] = [];
       for (const text of texts) guids.push((await demo.mac.say(CUSTOMER, { text })).guid);
       await until(async () => (await countInCrm(demo, texts[0] ?? '')) > 0, {
