@@ -19,11 +19,13 @@ export interface Work {
 }
 
 export const CONCURRENCY = 32;
+/** Within this time the service has written what it keeps in memory under load. */
+const WRITTEN_MS = 400;
 
 /** Webhook in, frame out, 200, `pending`, the Mac's report, `delivered`, acknowledgement. */
 export function outboundReported(reportAfterMs: number): Work {
   return {
-    settleMs: 200,
+    settleMs: WRITTEN_MS,
     prepare: (environment, locations, count) => prepareWebhooks(environment, locations, count, 'signed'),
     async perform(environment, candidate, run, count) {
       await beginOutbound(environment, candidate, run, count, { reportAfterMs });
@@ -38,7 +40,7 @@ export const outbound = outboundReported(0);
 
 /** The Mac's message, the CRM's conversation, acknowledgement. */
 export const inbound: Work = {
-  settleMs: 200,
+  settleMs: WRITTEN_MS,
   prepare: (environment) => Promise.resolve(environment.nextRun()),
   async perform(environment, candidate, run, count) {
     await environment.crm.call('begin', { run, outbound: 0, inbound: count });
