@@ -1,0 +1,78 @@
+import { silentLog } from '@footbridge/testkit/silent-log';
+import { until } from '@footbridge/testkit/until';
+import { expect, it } from 'vitest';
+
+import { HANDLE_KEYS } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal-fixture.contract.ts';
+import { createSqlJournal } from './journal-sql.ts';
+
+/** The steps of one message, recorded by several nodes. */
+export function journalNodesContract(fixture: JournalFixture): void {
+  const { entry } = fixture;
+
+  it('merges the steps of two nodes, in whichever order they write', async () => {
+    const { database, clock, journal } = fixture;
+    const one = entry();
+    const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+    other.step(one.id, 'written', { state: 'written' });
+    expect(await other.show(one.id)).toBeUndefined();
+    journal.open(one, 'accepted');
+    expect(await journal.show(one.id)).toMatchObject({ state: 'accepted' });
+    const trail = await other.show(one.id);
+    expect(trail?.state).toBe('written');
+    expect(trail?.steps.map(({ step }) => step).toSorted()).toEqual(['accepted', 'written']);
+    await other.close();
+  });
+
+  it('A5 keeps the statuses of a message whose node was killed before it wrote the entry', async () => {
+    const { clock, journal } = fixture;
+    const { id } = entry();
+    journal.step(id, 'written', { state: 'written' });
+    journal.step(id, 'crm_told', {
+      state: 'pending',
+      detail: { status: 'pending' },
+      message: { locationId: 'loc1', messageId: 'msg1' },
+    });
+    await clock.advance(20);
+    journal.step(id, 'mac_says', { state: 'delivered' });
+    journal.step(id, 'crm_told', {
+      detail: { status: 'delivered' },
+      message: { locationId: 'loc1', messageId: 'msg1' },
+    });
+    await journal.flush();
+    expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
+    await clock.advance(2000);
+    await journal.flush();
+    expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
+    expect(await journal.show(id)).toMatchObject({ locationId: 'loc1', state: 'delivered' });
+    // The node was only slow.
+    journal.open({ ...entry({ kind: 'sticker', length: 7 }), id }, 'accepted');
+    expect(await journal.show(id)).toMatchObject({
+      locationId: 'loc1',
+      state: 'delivered',
+      kind: 'sticker',
+      length: 7,
+      phoneMasked: '+1•••0100',
+    });
+    expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('delivered');
+  });
+
+  it('keeps a change until the node that opened its message has written it, however often it reads', async () => {
+    const { database, clock, journal } = fixture;
+    const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+    other.step('slow', 'mac_says', {
+      state: 'delivered',
+      message: { locationId: 'loc1', messageId: 'msg1' },
+    });
+    for (let read = 0; read < 30; read++) {
+      await other.flush();
+      await clock.advance(5);
+    }
+    journal.open(entry({ id: 'slow', length: 7 }), 'accepted');
+    await journal.flush();
+    await clock.advance(200);
+    await until(async () => (await other.show('slow'))?.state === 'delivered');
+    expect(await other.show('slow')).toMatchObject({ length: 7, phoneMasked: '+1•••0100' });
+    await other.close();
+  });
+}

@@ -1,0 +1,81 @@
+import { silentLog } from '@footbridge/testkit/silent-log';
+import { expect, it } from 'vitest';
+
+import { HANDLE_KEYS, PHONE } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal-fixture.contract.ts';
+import { createSqlJournal } from './journal-sql.ts';
+
+/** The messages of one person, found by phone number or contact. */
+export function journalPeopleContract(fixture: JournalFixture): void {
+  const { entry } = fixture;
+
+  it('finds the messages of a customer by phone number and by contact', async () => {
+    const { clock, journal } = fixture;
+    journal.open(entry({ id: 'out-1', contactId: 'contact-1' }), 'accepted');
+    journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
+    journal.open(entry({ id: 'other', handle: '+15555550199', contactId: 'contact-2' }), 'accepted');
+    await clock.advance(200);
+    journal.step('in-1', 'crm_took_it', { state: 'delivered', contactId: 'contact-1' });
+    const list = async (query: object) =>
+      (await journal.list({ limit: 10, ...query })).messages.map(({ id }) => id).toSorted();
+    expect(await list({ handle: '+1 (555) 555-0100' })).toEqual(['in-1', 'out-1']);
+    expect(await list({ handle: '+15555550101' })).toEqual([]);
+    expect(await list({ contactId: 'contact-1' })).toEqual(['in-1', 'out-1']);
+    expect(await list({ contactId: 'contact-2' })).toEqual(['other']);
+  });
+
+  it('finds and erases the messages of a person, including requests without a number for the same contact', async () => {
+    const { database, journal } = fixture;
+    const out = entry({ id: 'out', contactId: 'contact-1' });
+    journal.open(out, 'accepted');
+    journal.open(entry({ id: 'in', direction: 'inbound', locationId: 'loc2' }), 'received');
+    journal.open(entry({ id: 'no-number', handle: null, contactId: 'contact-1' }), 'rejected');
+    journal.open(entry({ id: 'other', handle: '+15555550199', contactId: 'contact-2' }), 'accepted');
+    journal.open(entry({ id: 'shared', handle: '+15555550199', contactId: 'contact-1' }), 'accepted');
+    journal.open(entry({ id: 'unknown', handle: null, contactId: null }), 'rejected');
+    const ids = async (query: object) =>
+      (await journal.ofPerson({ handle: PHONE, limit: 10, ...query })).messages
+        .map(({ id }) => id)
+        .toSorted();
+    expect(await ids({})).toEqual(['in', 'no-number', 'out']);
+    expect(await ids({ handle: '+15555550101' })).toEqual([]);
+    expect(await ids({ locationIds: ['loc2'] })).toEqual(['in']);
+    expect(await ids({ locationIds: [] })).toEqual([]);
+    const first = await journal.ofPerson({ handle: PHONE, limit: 2 });
+    const rest = await journal.ofPerson({ handle: PHONE, limit: 2, cursor: first.cursor ?? '' });
+    expect([first.messages.length, rest.messages.length, rest.cursor]).toEqual([2, 1, null]);
+    expect(rest.messages[0]?.steps).toHaveLength(1);
+
+    expect(await journal.erase({ handle: PHONE, locationIds: [] })).toBe(0);
+    expect(await journal.erase({ handle: PHONE, locationIds: ['loc2'] })).toBe(1);
+    journal.step('out', 'written');
+    expect(await journal.erase({ handle: PHONE })).toBe(2);
+    expect(await journal.erase({ handle: PHONE })).toBe(0);
+    expect((await journal.list({ limit: 10 })).messages.map(({ id }) => id).toSorted()).toEqual([
+      'other',
+      'shared',
+      'unknown',
+    ]);
+    const steps = await database.db.selectFrom('message_steps').select('message_id').execute();
+    expect(steps.filter(({ message_id }) => message_id === 'out')).toEqual([]);
+  });
+
+  it('finds a phone number that was stored with an earlier key, and stores none in clear', async () => {
+    const { database, clock, journal } = fixture;
+    journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
+    await clock.advance(200);
+    const handleKeys = [Buffer.alloc(32, 2), ...HANDLE_KEYS];
+    const rotated = createSqlJournal({ database, clock, log: silentLog, handleKeys });
+    rotated.open(entry({ id: 'new', contactId: 'contact-1' }), 'accepted');
+    const { messages } = await rotated.list({ limit: 10, handle: PHONE });
+    expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
+    const first = await rotated.list({ limit: 1, handle: PHONE, contactId: 'contact-1' });
+    const cursor = first.cursor ?? '';
+    const second = await rotated.list({ limit: 1, handle: PHONE, contactId: 'contact-1', cursor });
+    await rotated.close();
+    expect([...first.messages, ...second.messages].map(({ id }) => id)).toEqual(['new', 'old']);
+    expect(second.cursor).toBeNull();
+    const rows = await database.db.selectFrom('messages').selectAll().execute();
+    expect(JSON.stringify(rows)).not.toContain('5555550100');
+  });
+}

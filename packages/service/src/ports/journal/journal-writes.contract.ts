@@ -1,0 +1,214 @@
+import { silentLog } from '@footbridge/testkit/silent-log';
+import { until } from '@footbridge/testkit/until';
+import { sql } from 'kysely';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { HANDLE_KEYS } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal-fixture.contract.ts';
+import { createSqlJournal } from './journal-sql.ts';
+
+/** When messages and steps are written: in the background, in batches, also under load and after a failure. */
+export function journalWritesContract(fixture: JournalFixture): void {
+  const { entry, count } = fixture;
+
+  it('writes nothing immediately and everything within the flush interval', async () => {
+    const { clock, journal } = fixture;
+    const one = entry();
+    journal.open(one, 'accepted');
+    expect(await count('messages')).toBe(0);
+    await clock.advance(250);
+    await journal.show('wait for the flush');
+    expect(await count('messages')).toBe(1);
+    expect(await count('message_steps')).toBe(0);
+    journal.step(one.id, 'written', { state: 'written' });
+    const trail = await journal.show(one.id);
+    expect(trail?.steps.map(({ step }) => step)).toEqual(['accepted', 'written']);
+    expect(await count('message_steps')).toBe(1);
+  });
+
+  it('appends the steps of a message that is opened again', async () => {
+    const { clock, journal } = fixture;
+    const one = entry({ direction: 'inbound' });
+    journal.open(one, 'received');
+    await journal.show(one.id);
+    await clock.advance(1);
+    journal.open(one, 'received');
+    journal.step(one.id, 'acknowledged', { state: 'delivered' });
+    const trail = await journal.show(one.id);
+    expect(trail).toMatchObject({ state: 'delivered', createdAt: clock.now() - 1 });
+    expect(trail?.steps.map(({ step }) => step)).toEqual(['received', 'received', 'acknowledged']);
+    expect(await count('messages')).toBe(1);
+  });
+
+  it('caps the steps of a message that is opened many times', async () => {
+    const { journal } = fixture;
+    const one = entry({ direction: 'inbound' });
+    const note = 'x'.repeat(500);
+    for (let index = 0; index < 100; index++) {
+      journal.open(one, 'received', { detail: { seq: index, note } });
+      await journal.show(one.id);
+    }
+    const trail = await journal.show(one.id);
+    expect(trail?.steps[0]).toMatchObject({ step: 'received', detail: { seq: 0 } });
+    expect(trail?.steps.length).toBeLessThan(75);
+  });
+
+  it('writes every row of a burst', async () => {
+    const { database, journal } = fixture;
+    const entries = Array.from({ length: 700 }, () => entry());
+    for (const one of entries) journal.open(one, 'accepted');
+    for (const one of entries) journal.step(one.id, 'written', { state: 'written' });
+    await journal.close();
+    expect(await count('messages')).toBe(700);
+    const trail = await journal.show(entries[699]?.id ?? '');
+    expect(trail?.steps.map(({ step }) => step)).toEqual(['accepted', 'written']);
+    const { rows } = await sql`select id from messages where status = 'written'`.execute(database.db);
+    expect(rows).toHaveLength(700);
+  });
+
+  it('updates messages that were written by an earlier flush', async () => {
+    const { clock, journal } = fixture;
+    const entries = Array.from({ length: 75 }, () => entry());
+    for (const one of entries) journal.open(one, 'accepted');
+    await journal.show('wait for the flush');
+    await clock.advance(1);
+    for (const one of entries) journal.step(one.id, 'mac_says', { state: 'delivered' });
+    const { messages } = await journal.list({ limit: 200 });
+    expect(messages.map(({ state }) => state)).toEqual(Array.from({ length: 75 }, () => 'delivered'));
+    expect(messages.every(({ createdAt, updatedAt }) => updatedAt > createdAt)).toBe(true);
+  });
+
+  it('keeps one entry for an inbound message that is received again', async () => {
+    const { clock, journal } = fixture;
+    const one = entry({ id: 'inbound-1', direction: 'inbound', messageId: 'guid-1' });
+    journal.open(one, 'received');
+    journal.step(one.id, 'parked', { state: 'undeliverable', code: 'NO_CONTACT' });
+    await clock.advance(1000);
+    journal.open(one, 'received');
+    journal.step(one.id, 'crm_took_it', { state: 'delivered' });
+    expect(await journal.show('guid-1')).toMatchObject({ state: 'delivered', code: null });
+    expect(await count('messages')).toBe(1);
+  });
+
+  it('A5 writes an accepted status within 20 ms, and on request at once', async () => {
+    const { clock, journal } = fixture;
+    const one = entry();
+    journal.open(one, 'accepted');
+    await clock.advance(0);
+    journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+    expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
+    await clock.advance(20);
+    await until(async () => (await journal.lastStatus('loc1', 'msg1', 'another')) === 'pending');
+    journal.step(one.id, 'crm_told', { detail: { status: 'failed' } });
+    expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('pending');
+    await journal.flush();
+    expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
+  });
+
+  describe('under load, with one node', () => {
+    beforeEach(() => {
+      const { database, clock } = fixture;
+      fixture.journal = createSqlJournal({
+        database,
+        clock,
+        log: silentLog,
+        handleKeys: HANDLE_KEYS,
+        holdMs: 200,
+      });
+    });
+
+    it('A5 writes an accepted status within 250 ms, and within 20 ms afterwards', async () => {
+      const { clock, journal } = fixture;
+      const tell = (id: string) => {
+        journal.open(entry({ id, messageId: id }), 'accepted');
+        journal.step(id, 'crm_told', { detail: { status: 'pending' } });
+      };
+      const isWritten = async (messageId: string) =>
+        (await journal.lastStatus('loc1', messageId, 'another')) === 'pending';
+      for (let n = 0; n < 60; n++) tell(`many-${n}`);
+      await clock.advance(150);
+      tell('later');
+      await clock.advance(49);
+      expect(await isWritten('many-0')).toBe(false);
+      await clock.advance(51);
+      await until(() => isWritten('many-0'));
+      expect(await isWritten('later')).toBe(false);
+      await clock.advance(50);
+      await until(() => isWritten('later'));
+      tell('alone');
+      await clock.advance(20);
+      await until(() => isWritten('alone'));
+    });
+
+    it('writes a message once, with all its steps', async () => {
+      const { database, clock, journal } = fixture;
+      for (let n = 0; n < 60; n++) journal.open(entry({ id: `many-${n}` }), 'accepted');
+      await clock.advance(190);
+      for (let n = 0; n < 60; n++) journal.step(`many-${n}`, 'mac_says', { state: 'delivered' });
+      await clock.advance(60);
+      const stored = await until(async () => {
+        const rows = await database.db.selectFrom('messages').select(['status', 'steps']).execute();
+        return rows.length === 60 && rows;
+      });
+      expect(stored.every(({ status, steps }) => status === 'delivered' && steps?.includes('mac_says'))).toBe(
+        true,
+      );
+      expect(await database.db.selectFrom('message_steps').selectAll().execute()).toEqual([]);
+    });
+  });
+
+  it('A5 writes an accepted status within 50 ms under load, with several nodes', async () => {
+    const { clock, journal } = fixture;
+    for (let n = 0; n < 60; n++) {
+      journal.open(entry({ id: `many-${n}`, messageId: `many-${n}` }), 'accepted');
+      journal.step(`many-${n}`, 'crm_told', { detail: { status: 'pending' } });
+    }
+    await clock.advance(50);
+    await until(async () => (await journal.lastStatus('loc1', 'many-59', 'another')) === 'pending');
+  });
+
+  it('writes at most once for many reads at the same time, also while changes wait for another node', async () => {
+    const { database, clock } = fixture;
+    const { db, commit } = database;
+    let commits = 0;
+    const counting = createSqlJournal({
+      database: { db, commit: (queries) => (commits++, commit(queries)) },
+      clock,
+      log: silentLog,
+      handleKeys: HANDLE_KEYS,
+    });
+    const readAll = () => Promise.all(Array.from({ length: 50 }, () => counting.lastInbound(0)));
+    counting.step('of-another-node', 'mac_says', { state: 'delivered' });
+    await readAll();
+    // The first read writes; the others share the next write, because something may have changed since the first began.
+    expect(commits).toBe(2);
+    await readAll();
+    expect(commits).toBe(4);
+    await counting.close();
+  });
+
+  it('does not report that it can write again before it has written', async () => {
+    const { database, clock } = fixture;
+    const { db, commit } = database;
+    const logged: string[] = [];
+    const note = ({ event }: { event: string }) => void logged.push(event);
+    let isAway = true;
+    const failing = createSqlJournal({
+      database: {
+        db,
+        commit: (queries) => (isAway ? Promise.reject(new Error('away')) : commit(queries)),
+      },
+      clock,
+      log: { ...silentLog, info: note, warn: note },
+      handleKeys: HANDLE_KEYS,
+    });
+    for (let n = 0; n < 60; n++) failing.open(entry({ id: `many-${n}` }), 'accepted');
+    await failing.flush();
+    for (let n = 0; n < 60; n++) failing.open(entry({ id: `more-${n}` }), 'accepted');
+    await clock.advance(1000);
+    expect(logged).toEqual(['journal.write_failed']);
+    isAway = false;
+    await failing.close();
+    expect(logged).toEqual(['journal.write_failed', 'journal.writable']);
+  });
+}
