@@ -52,7 +52,8 @@ export async function ask<T>(finder: Finder<T>): Promise<Finding<T>> {
 }
 
 async function getJson(url: string): Promise<unknown> {
-  const [response] = (await once(get(url), 'response')) as [IncomingMessage];
+  // A kept connection may be closed by the server while the next request is on its way.
+  const [response] = (await once(get(url, { agent: false }), 'response')) as [IncomingMessage];
   return json(response);
 }
 
