@@ -75,4 +75,53 @@ export function journalNodesContract(fixture: JournalFixture): void {
     expect(await other.show('slow')).toMatchObject({ length: 7, phoneMasked: '+1•••0100' });
     await other.close();
   });
+
+  const message = { locationId: 'loc1', messageId: 'msg1' };
+
+  it('A5 keeps the state of a message that another node opened over an outage of the database', async () => {
+    const { clock, openNode } = fixture;
+    for (const isOpenerAlive of [true, false]) {
+      const { id } = entry();
+      const [opener, other] = [openNode(), openNode()];
+      opener.isOffline = other.isOffline = true;
+      if (isOpenerAlive) opener.journal.open(entry({ id }), 'accepted');
+      other.journal.step(id, 'mac_says', { state: 'delivered', message });
+      await clock.advance(11_000);
+      opener.isOffline = other.isOffline = false;
+      await other.journal.flush();
+      await opener.journal.flush();
+      await clock.advance(2000);
+      await other.journal.flush();
+      expect(await fixture.journal.show(id)).toMatchObject({ state: 'delivered' });
+      await Promise.all([opener.journal.close(), other.journal.close()]);
+    }
+  });
+
+  it('keeps code and times when the node that opened a message writes it late', async () => {
+    const { clock, journal, openNode } = fixture;
+    const opener = openNode();
+    const { id } = entry();
+    const createdAt = clock.now();
+    opener.isOffline = true;
+    opener.journal.open(entry({ id }), 'accepted');
+    await clock.advance(100);
+    const updatedAt = clock.now();
+    journal.step(id, 'mac_says', { state: 'failed', code: 'TIMEOUT', message });
+    await journal.flush();
+    await clock.advance(2000);
+    await journal.flush();
+    opener.isOffline = false;
+    await opener.journal.close();
+    expect(await journal.show(id)).toMatchObject({ state: 'failed', code: 'TIMEOUT', createdAt, updatedAt });
+  });
+
+  it('keeps the state of a message that another node opened when it closes', async () => {
+    const { journal, openNode } = fixture;
+    const stopping = openNode();
+    const { id } = entry();
+    journal.open(entry({ id, length: 7 }), 'accepted');
+    stopping.journal.step(id, 'mac_says', { state: 'delivered', message });
+    await stopping.journal.close();
+    expect(await journal.show(id)).toMatchObject({ state: 'delivered', length: 7 });
+  });
 }

@@ -58,9 +58,9 @@ const ACCEPTED_FLUSH_MS = 20;
 const BUSY_MESSAGES = 50;
 const BUSY_FLUSH_MS = 50;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
-/** How long a change waits until the node that opened its message has written it. */
+/** How long a change waits for the row of a message that another node opened. */
 const MAX_ORPHAN_MS = 10_000;
-/** After this time the node that opened the message is considered dead. A live one writes within a quarter of a second. */
+/** After this time that node is considered dead. A live one writes within a quarter of a second. */
 const OPEN_ORPHAN_MS = 2000;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;
@@ -80,8 +80,8 @@ class WriteBehindJournal implements SqlJournal {
   readonly #requestStatuses: Batcher<RequestKey, readonly RequestStatus[]>;
   readonly #recent: RecentEvents;
   readonly #hash: KeyedHash;
-  /** Changes of messages that another node opened and has not written yet. */
-  #orphans: Unwritten[] = [];
+  /** Changes of messages that another node opened and has not written yet, and since when they wait. */
+  #orphans = new Map<string, { readonly change: Unwritten; readonly since: number }>();
   #batch: Batch = new Map();
   #seq = 0;
   #cancelFlush: (() => void) | undefined;
@@ -183,10 +183,11 @@ class WriteBehindJournal implements SqlJournal {
 
   /** Writes everything. One flush runs at a time; all calls during a flush share the next one, which includes their changes. */
   #flush(): Promise<void> {
+    if (this.#nextFlush !== undefined) return this.#nextFlush;
     if (this.#flushing === undefined) return this.#startFlush(0);
-    this.#nextFlush ??= this.#flushing.then(() => {
+    this.#nextFlush = this.#flushing.then(() => {
       this.#nextFlush = undefined;
-      return this.#flush();
+      return this.#startFlush(0);
     });
     return this.#nextFlush;
   }
@@ -201,13 +202,14 @@ class WriteBehindJournal implements SqlJournal {
 
   async #writeOut(minAgeMs: number): Promise<void> {
     const batch = this.#takeOlderThan(minAgeMs);
-    for (const orphan of this.#orphans) {
-      merge(batch, orphan, batch.get(orphan.id));
-      if (this.#ageOf(orphan) >= OPEN_ORPHAN_MS) openOrphan(batch.get(orphan.id));
+    for (const [id, { change, since }] of this.#orphans) {
+      // A copy: after a failed write the batch is kept, and gets further steps.
+      merge(batch, { ...change, steps: [] }, batch.get(id));
+      if (this.#closed || this.#elapsed(since) >= OPEN_ORPHAN_MS) openOrphan(batch.get(id));
     }
     if (batch.size > 0) await this.#writeBatch(batch);
     if (this.#batch.size > 0 && !this.#failing) this.#flushWithin(BUSY_FLUSH_MS);
-    else if (this.#batch.size > 0 || this.#orphans.length > 0) this.#flushWithin(this.#flushMs);
+    else if (this.#batch.size > 0 || this.#orphans.size > 0) this.#flushWithin(this.#flushMs);
   }
 
   async #writeBatch(batch: Batch): Promise<void> {
@@ -233,21 +235,25 @@ class WriteBehindJournal implements SqlJournal {
     this.#batch = new Map();
     if (minAgeMs === 0) return all;
     const older: Batch = new Map();
-    for (const [id, change] of all) (this.#ageOf(change) >= minAgeMs ? older : this.#batch).set(id, change);
+    for (const [id, change] of all)
+      (this.#elapsed(change.firstChangedAt) >= minAgeMs ? older : this.#batch).set(id, change);
     return older;
   }
 
-  #ageOf({ firstChangedAt }: Unwritten): number {
-    return this.#clock.monotonic() - firstChangedAt;
+  #elapsed(since: number): number {
+    return this.#clock.monotonic() - since;
   }
 
   /** `ids` are those of the changed messages that are not in the database. */
   #keepOrphans(ids: readonly string[], batch: Batch): void {
-    this.#orphans = ids
-      .map((id) => batch.get(id))
-      .filter((change) => change !== undefined)
-      .filter((change) => this.#ageOf(change) < MAX_ORPHAN_MS)
-      .map((change) => ({ ...change, steps: [] }));
+    const before = this.#orphans;
+    this.#orphans = new Map();
+    for (const id of ids) {
+      const change = batch.get(id);
+      const since = before.get(id)?.since ?? this.#clock.monotonic();
+      if (change !== undefined && this.#elapsed(since) < MAX_ORPHAN_MS)
+        this.#orphans.set(id, { change, since });
+    }
   }
 
   #putBack(batch: Batch): void {
@@ -355,6 +361,8 @@ class WriteBehindJournal implements SqlJournal {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#flush();
+    // What changed in the meantime, and what waits for another node: the state is known only here.
     await this.#flush();
     this.#cancelFlush?.();
   }

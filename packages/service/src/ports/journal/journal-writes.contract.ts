@@ -211,4 +211,50 @@ export function journalWritesContract(fixture: JournalFixture): void {
     await failing.close();
     expect(logged).toEqual(['journal.write_failed', 'journal.writable']);
   });
+
+  it('writes each step once when a write fails while a change waits for another node', async () => {
+    const { clock, openNode } = fixture;
+    const { id } = entry();
+    const node = openNode({ holdMs: 200 });
+    node.journal.step(id, 'written', { state: 'written' });
+    await node.journal.flush();
+    for (let n = 0; n < 60; n++) node.journal.open(entry({ id: `many-${n}` }), 'accepted');
+    node.isOffline = true;
+    await node.journal.flush();
+    node.journal.step(id, 'mac_says', { state: 'delivered' });
+    node.isOffline = false;
+    await clock.advance(50);
+    node.journal.open(entry({ id }), 'accepted');
+    const trail = await node.journal.show(id);
+    expect(trail?.steps.map(({ step }) => step).toSorted()).toEqual(['accepted', 'mac_says', 'written']);
+    await node.journal.close();
+  });
+
+  it('lets a read finish while another caller flushes again and again', async () => {
+    const { journal } = fixture;
+    const { id } = entry();
+    let isRead = false;
+    let flushes = 0;
+    const flushing = async () => {
+      for (; flushes < 300 && !isRead; flushes++) {
+        journal.step(id, 'written', { state: 'written' });
+        await journal.flush();
+      }
+    };
+    const flushed = flushing();
+    const read = journal.show(id).then(() => (isRead = true));
+    await Promise.all([flushed, read]);
+    expect(flushes).toBeLessThan(10);
+  });
+
+  it('writes a step that is recorded while it closes', async () => {
+    const { journal, database } = fixture;
+    const { id } = entry();
+    journal.open(entry({ id }), 'accepted');
+    const closed = journal.close();
+    journal.step(id, 'written', { state: 'written' });
+    await closed;
+    const [row] = await database.db.selectFrom('messages').select('status').execute();
+    expect(row?.status).toBe('written');
+  });
 }

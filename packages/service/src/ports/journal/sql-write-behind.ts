@@ -45,16 +45,17 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
         .insertInto('messages')
         .values(repeat(size, MESSAGE))
         .onConflict((conflict) =>
-          conflict.column('id').doUpdateSet((row) => ({
-            // Another node may have opened the message, because this one was slow. It did not know these columns.
+          conflict.column('id').doUpdateSet(() => ({
+            // Another node may have opened the message, because this one was slow. It knew the state, but not the rest.
             status: sql<string>`case when excluded.status = 'accepted' then messages.status else excluded.status end`,
+            code: sql<string>`case when excluded.status = 'accepted' then messages.code else excluded.code end`,
+            updated_at: sql<number>`case when excluded.status = 'accepted' then messages.updated_at else excluded.updated_at end`,
+            created_at: sql<number>`case when excluded.created_at < messages.created_at then excluded.created_at else messages.created_at end`,
             kind: sql<string>`case when messages.kind = 'text' then excluded.kind else messages.kind end`,
             length: sql<number>`case when messages.length = 0 then excluded.length else messages.length end`,
             phone_masked: sql<string>`coalesce(messages.phone_masked, excluded.phone_masked)`,
             phone_hash: sql<string>`coalesce(messages.phone_hash, excluded.phone_hash)`,
             contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
-            code: row.ref('excluded.code'),
-            updated_at: row.ref('excluded.updated_at'),
             // Caps the steps of a message that is opened again and again.
             steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
