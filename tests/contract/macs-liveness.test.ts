@@ -145,10 +145,10 @@ describe('Macs that do not read', () => {
     for (const mac of macs) mac.pauseReading();
     // The first one fills the caches of the process, too.
     let written = await flood(bridge, 'loc0');
-    const before = heldBytes();
+    const before = await heldBytes();
     for (let index = 1; index < macs.length; index++) {
       written += await flood(bridge, `loc${index}`);
-      expect(heldBytes() - before).toBeLessThan(macs.length * 1_500_000);
+      expect((await heldBytes()) - before).toBeLessThan(macs.length * 1_500_000);
       expect(await bridge.reaches('healthy')).toBe(true);
       await healthy.nextFrame('send');
     }
@@ -156,11 +156,16 @@ describe('Macs that do not read', () => {
     await until(async () => (await bound(bridge)) === 1);
   });
 
-  /** The memory of this process that is in use, garbage not included. */
-  function heldBytes(): number {
-    collectGarbage();
-    const { heapUsed, external } = process.memoryUsage();
-    return heapUsed + external;
+  /** The memory of this process that is in use. The buffers of garbage are freed a moment later, so the least of several readings counts. */
+  async function heldBytes(): Promise<number> {
+    let least = Infinity;
+    for (let reading = 0; reading < 5; reading++) {
+      collectGarbage();
+      await sleep(20);
+      const { heapUsed, external } = process.memoryUsage();
+      least = Math.min(least, heapUsed + external);
+    }
+    return least;
   }
 
   /** Sends the same webhook again and again; it is signed once. */
