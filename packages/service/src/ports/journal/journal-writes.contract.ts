@@ -236,7 +236,8 @@ export function journalWritesContract(fixture: JournalFixture): void {
     let isRead = false;
     let flushes = 0;
     const flushing = async () => {
-      for (; flushes < 300 && !isRead; flushes++) {
+      for (; flushes < 300; flushes++) {
+        if (isRead) return;
         journal.step(id, 'written', { state: 'written' });
         await journal.flush();
       }
