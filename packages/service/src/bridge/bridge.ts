@@ -106,6 +106,8 @@ const MACS_DRAIN_MS = 5000;
 const RESPONSES_MS = 2000;
 /** Messages under way for longer than this need more than one write. */
 const JOURNAL_HOLD_MS = 200;
+/** For calls to the CRM in progress. */
+const CALLS_MS = 5000;
 const ENGINES_MS = 1000;
 const QUARTER_HOUR_MS = 900_000;
 const HOUR_MS = 3_600_000;
@@ -467,7 +469,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     operatorUrl: operatorListener.url,
     operatorToken: token.token,
     closeWithinMs:
-      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + ENGINES_MS + telemetry.closeWithinMs,
+      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + CALLS_MS + ENGINES_MS + telemetry.closeWithinMs,
     async replaceKeys(settings) {
       fixedKeys = settingsKeys(settings);
       await ring.reload();
