@@ -8,7 +8,7 @@ const CHECK_MS = 100;
 const EXPECTED = new Set(['200', '404', '503']);
 
 export interface LoadBalancer {
-  /** Returns the node for the next request: the one with this index among those that are ready. */
+  /** Returns the index of a node that is ready. `random` is any whole number. */
   choose(random: number): number;
   stop(): void;
 }

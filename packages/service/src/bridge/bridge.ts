@@ -104,9 +104,9 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 const MACS_DRAIN_MS = 5000;
 /** Responses in flight get this long after the grace period of idle connections. */
 const RESPONSES_MS = 2000;
-/** Messages under way for longer than this need more than one write. */
+/** A message that takes longer than this needs more than one write. */
 const JOURNAL_HOLD_MS = 200;
-/** For calls to the CRM in progress. */
+/** Calls to the CRM in progress get this long. */
 const CALLS_MS = 5000;
 const ENGINES_MS = 1000;
 const QUARTER_HOUR_MS = 900_000;

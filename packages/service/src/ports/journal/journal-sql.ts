@@ -60,7 +60,7 @@ const BUSY_FLUSH_MS = 50;
 const MAX_UNWRITTEN_MESSAGES = 20_000;
 /** How long a change waits for the row of a message that another node opened. */
 const MAX_ORPHAN_MS = 10_000;
-/** After this time that node is considered dead. A live one writes within a quarter of a second. */
+/** After this time that node is considered dead. A live one writes within 250 ms. */
 const OPEN_ORPHAN_MS = 2000;
 /** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
 const COLLECT_MS = 10;
@@ -362,7 +362,7 @@ class WriteBehindJournal implements SqlJournal {
     if (this.#closed) return;
     this.#closed = true;
     await this.#flush();
-    // What changed in the meantime, and what waits for another node: the state is known only here.
+    // Writes what changed in the meantime, and the states that only this node knows.
     await this.#flush();
     this.#cancelFlush?.();
   }
