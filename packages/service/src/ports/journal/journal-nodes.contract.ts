@@ -124,4 +124,58 @@ export function journalNodesContract(fixture: JournalFixture): void {
     await stopping.journal.close();
     expect(await journal.show(id)).toMatchObject({ state: 'delivered', length: 7 });
   });
+
+  it('keeps the final state of a message when another node writes an earlier one late', async () => {
+    const { clock, journal, openNode } = fixture;
+    const { id } = entry();
+    const [writing, telling] = [openNode(), openNode()];
+    writing.isOffline = telling.isOffline = true;
+    journal.open(entry({ id }), 'accepted');
+    writing.journal.step(id, 'written', { state: 'written' });
+    telling.journal.step(id, 'crm_told', { state: 'pending', detail: { status: 'pending' }, message });
+    await clock.advance(10);
+    const updatedAt = clock.now();
+    journal.step(id, 'mac_says', { state: 'failed', code: 'TIMEOUT' });
+    await journal.flush();
+    writing.isOffline = telling.isOffline = false;
+    await clock.advance(10);
+    await telling.journal.close();
+    await writing.journal.close();
+    expect(await journal.show(id)).toMatchObject({ state: 'failed', code: 'TIMEOUT', updatedAt });
+  });
+
+  it('keeps the final state of a message whose entry and earlier states are written late', async () => {
+    const { clock, journal, openNode } = fixture;
+    const { id } = entry();
+    const opener = openNode();
+    opener.isOffline = true;
+    opener.journal.open(entry({ id }), 'accepted');
+    opener.journal.step(id, 'written', { state: 'written' });
+    journal.step(id, 'mac_says', { state: 'delivered', message });
+    await journal.flush();
+    await clock.advance(2000);
+    await journal.flush();
+    opener.isOffline = false;
+    await opener.journal.close();
+    expect(await journal.show(id)).toMatchObject({ state: 'delivered', phoneMasked: '+1•••0100' });
+  });
+
+  it('A5 finds that a repeat was delivered whose entry another node wrote later', async () => {
+    const { clock, journal, openNode } = fixture;
+    const { id } = entry();
+    journal.step(id, 'crm_told', { detail: { status: 'delivered' }, message, isRepeat: true });
+    await journal.flush();
+    const opener = openNode();
+    opener.journal.open(entry({ id }), 'accepted');
+    await opener.journal.close();
+    await clock.advance(200);
+    await journal.flush();
+    const { db } = fixture.database;
+    const row = await db
+      .selectFrom('messages')
+      .select(['told', 'status'])
+      .where('id', '=', id)
+      .executeTakeFirst();
+    expect(row).toEqual({ told: 'delivered', status: 'accepted' });
+  });
 }

@@ -24,6 +24,16 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     expect(await list({ contactId: 'contact-2' })).toEqual(['other']);
   });
 
+  it('keeps the contact of a message that is opened again before it was written', async () => {
+    const { journal } = fixture;
+    const inbound = entry({ id: 'in-1', direction: 'inbound' });
+    journal.open(inbound, 'received');
+    journal.step('in-1', 'crm_refused', { state: 'received', contactId: 'contact-1' });
+    journal.open(inbound, 'received');
+    const { messages } = await journal.list({ limit: 10, contactId: 'contact-1' });
+    expect(messages.map(({ id }) => id)).toEqual(['in-1']);
+  });
+
   it('finds and erases the messages of a person, including requests without a number for the same contact', async () => {
     const { database, journal } = fixture;
     const out = entry({ id: 'out', contactId: 'contact-1' });

@@ -109,8 +109,8 @@ class WriteBehindJournal implements SqlJournal {
     const entry = { ...rest, phoneMasked: handle === null ? null : maskHandle(handle) };
     const unwritten = this.#unwrittenOf(entry.id);
     unwritten.entry = entry;
-    unwritten.handleHash = handle === null ? null : (this.#hash.handle(handle)[0] ?? null);
-    unwritten.contactHash = this.#contactHash(contactId);
+    unwritten.handleHash = handle === null ? unwritten.handleHash : (this.#hash.handle(handle)[0] ?? null);
+    unwritten.contactHash = this.#contactHash(contactId) ?? unwritten.contactHash;
     unwritten.createdAt = now;
     const state = recorded.state ?? (entry.direction === 'inbound' ? 'received' : 'accepted');
     setState(unwritten, now, state, recorded.code);

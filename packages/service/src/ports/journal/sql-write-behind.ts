@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
 
 import type { Queries } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
@@ -47,15 +48,20 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
         .onConflict((conflict) =>
           conflict.column('id').doUpdateSet(() => ({
             // Another node may have opened the message, because this one was slow. It knew the state, but not the rest.
-            status: sql<string>`case when excluded.status = 'accepted' then messages.status else excluded.status end`,
-            code: sql<string>`case when excluded.status = 'accepted' then messages.code else excluded.code end`,
-            updated_at: sql<number>`case when excluded.status = 'accepted' then messages.updated_at else excluded.updated_at end`,
+            status: latest<string>(sql`excluded.status`, sql`excluded.status`, sql`messages.status`),
+            code: latest<string>(sql`excluded.status`, sql`excluded.code`, sql`messages.code`),
+            updated_at: latest<number>(
+              sql`excluded.status`,
+              sql`excluded.updated_at`,
+              sql`messages.updated_at`,
+            ),
             created_at: sql<number>`case when excluded.created_at < messages.created_at then excluded.created_at else messages.created_at end`,
             kind: sql<string>`case when messages.kind = 'text' then excluded.kind else messages.kind end`,
             length: sql<number>`case when messages.length = 0 then excluded.length else messages.length end`,
             phone_masked: sql<string>`coalesce(messages.phone_masked, excluded.phone_masked)`,
             phone_hash: sql<string>`coalesce(messages.phone_hash, excluded.phone_hash)`,
             contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
+            told: sql<'delivered'>`coalesce(excluded.told, messages.told)`,
             // Caps the steps of a message that is opened again and again.
             steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
             else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
@@ -69,40 +75,43 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
     stepsRow,
   );
   const changeMessages = queriesBySize((size) => {
-    const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''}, ${''})`));
+    const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''}, ${''}, ${''})`));
+    const state = sql`v.column2`;
     return sql`update messages
-      set status = v.column2, code = v.column3, updated_at = cast(v.column4 as bigint),
-        contact_hash = coalesce(v.column5, messages.contact_hash)
+      set status = ${latest(state, state, sql`messages.status`)},
+        code = ${latest(state, sql`v.column3`, sql`messages.code`)},
+        updated_at = ${latest(state, sql`cast(v.column4 as bigint)`, sql`messages.updated_at`)},
+        contact_hash = coalesce(v.column5, messages.contact_hash),
+        told = coalesce(v.column6, messages.told)
       from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
   }, changeRow);
-
-  const markDelivered = queriesBySize(
-    (size) =>
-      db
-        .updateTable('messages')
-        .set({ told: sql.lit('delivered') })
-        .where('id', 'in', repeat(size, ''))
-        .compile(),
-    ({ id }: Unwritten) => [id],
-  );
 
   return async function writeBatch(batch) {
     const all = [...batch.values()];
     // Ordered by id, so that the transactions of two nodes cannot deadlock.
     const opened = all.filter(({ entry }) => entry !== undefined).sort(byId);
     const known = all.filter(({ entry }) => entry === undefined);
-    const changes = known.filter(({ state }) => state !== undefined).sort(byId);
+    const changes = known
+      .filter(({ state, isDeliveredRepeat }) => state !== undefined || isDeliveredRepeat)
+      .sort(byId);
     const stepped = known.filter(({ steps }) => steps.length > 0);
     const results = await commit([
       ...insertMessages(opened),
       ...changeMessages(changes),
       ...insertSteps(stepped),
-      ...markDelivered(all.filter(({ isDeliveredRepeat }) => isDeliveredRepeat)),
     ]);
     const changed = new Set(results.flatMap(({ rows }) => rows as { id: string }[]).map(({ id }) => id));
     return changes.map(({ id }) => id).filter((id) => !changed.has(id));
   };
 }
+
+/** `newer`, unless its state is missing or comes before the stored one: another node may have written that one first. */
+const latest = <T>(newState: RawBuilder<unknown>, newer: RawBuilder<unknown>, stored: RawBuilder<unknown>) =>
+  sql<T>`case when ${rank(newState)} >= ${rank(sql`messages.status`)} then ${newer} else ${stored} end`;
+
+/** The order of an outbound message. The states of an inbound one have no order: it can be tried again. */
+const rank = (state: RawBuilder<unknown>) =>
+  sql`case coalesce(${state}, '') when '' then 0 when 'accepted' then 1 when 'written' then 2 when 'pending' then 3 else 4 end`;
 
 const byId = (left: Unwritten, right: Unwritten): number => (left.id < right.id ? -1 : 1);
 
@@ -123,6 +132,7 @@ const MESSAGE = {
   length: 0,
   created_at: 0,
   updated_at: 0,
+  told: null,
   steps: '',
 };
 const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
@@ -136,6 +146,7 @@ const messageRow = ({
   code,
   createdAt,
   updatedAt,
+  isDeliveredRepeat,
   steps,
 }: Unwritten): unknown[] => [
   id,
@@ -151,15 +162,18 @@ const messageRow = ({
   entry?.length,
   createdAt,
   updatedAt,
+  toldOf(isDeliveredRepeat),
   JSON.stringify(steps),
 ];
-const changeRow = ({ id, state, code, updatedAt, contactHash }: Unwritten): unknown[] => [
+const changeRow = ({ id, state, code, updatedAt, contactHash, isDeliveredRepeat }: Unwritten): unknown[] => [
   id,
-  state,
+  state ?? null,
   code,
   String(updatedAt),
   contactHash,
+  toldOf(isDeliveredRepeat),
 ];
+const toldOf = (isDeliveredRepeat: boolean) => (isDeliveredRepeat ? 'delivered' : null);
 const stepsRow = ({ id, seq, steps }: Unwritten): unknown[] => [
   id,
   seq,
