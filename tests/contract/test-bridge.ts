@@ -30,6 +30,9 @@ export const GOOD = {
   message: 'Hello',
   messageId: 'message-1',
 };
+/** `GOOD` without some of its fields. */
+export const without = (...names: string[]): Json =>
+  Object.fromEntries(Object.entries(GOOD).filter(([name]) => !names.includes(name)));
 
 export interface TestBridgeOptions {
   readonly env?: Record<string, string>;
@@ -338,6 +341,14 @@ export class TestBridge {
   get log(): string {
     return this.bridge.logs.join('\n');
   }
+}
+
+/** Returns the `failed` statuses that the CRM received. */
+export async function failuresReported(bridge: TestBridge, locationId = LOCATION) {
+  await bridge.settled(0, locationId);
+  return bridge.crm.calls.filter(
+    ({ body, path }) => JSON.stringify(body)?.includes('"failed"') && !path.includes('settled-'),
+  );
 }
 
 async function answerOf(response: Response): Promise<Answer> {
