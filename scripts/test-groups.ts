@@ -32,7 +32,7 @@ export const GROUPS = {
   measuring: [
     'packages/media/src/converter.test.ts',
     'packages/service/src/edges/crm/error-body.test.ts',
-    'packages/service/src/flows/status/report-statuses*.test.ts',
+    'packages/service/src/flows/status/report-statuses.test.ts',
     'packages/service/src/ports/assets/assets-s3.test.ts',
     'tests/siege/memory.test.ts',
     'tests/contract/macs-liveness.test.ts',
