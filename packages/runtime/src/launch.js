@@ -5,6 +5,7 @@ import { delimiter, dirname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
+import { bundleOf } from './bundle.js';
 import { MODULES, compileCache, isCheckout } from './compile-cache.js';
 import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.js';
 
@@ -14,7 +15,7 @@ const LIBRARY_MISSING =
   'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
 
 /**
- * Runs `entry` with `args` on the Node that `chooseNode` selects. Replaces this process if possible. Otherwise starts a child process, and
+ * Runs `entry`, or its bundle, with `args` on the Node that `chooseNode` selects. Replaces this process if possible. Otherwise starts a child process, and
  * exits with its exit code or signal. Exits with 3 when there is no Node that can run it.
  * @param {string} entry
  * @param {readonly string[]} args
@@ -31,7 +32,7 @@ export function launch(entry, args) {
     process.stderr.write(`${choice.problem}\n`);
     process.exit(3);
   }
-  const command = ['--disable-warning=ExperimentalWarning', entry, ...args];
+  const command = ['--disable-warning=ExperimentalWarning', bundleOf(entry), ...args];
   const env = {
     ...process.env,
     // Tools that a script starts (vitest, oxlint …) find the same Node.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { bundleOf } from '@footbridge/runtime/bundle.js';
 import { compileCache } from '@footbridge/runtime/compile-cache.js';
 
 import { Child } from './child.ts';
@@ -64,7 +65,7 @@ export class Program {
     );
     this.#child = new Child(
       process.execPath,
-      ['--disable-warning=ExperimentalWarning', this.main, ...args],
+      ['--disable-warning=ExperimentalWarning', bundleOf(this.main), ...args],
       // In its data directory it does not read the developer's .env file.
       {
         cwd: this.dataDir,

@@ -1,0 +1,43 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+
+import { bundleOf } from '@footbridge/runtime/bundle.js';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+import { afterEach, expect, it } from 'vitest';
+
+import { writeBundle } from './bundle.ts';
+
+const cleanup = createCleanup();
+afterEach(() => cleanup.run());
+
+/** A program with a static and a dynamic import, whose modules read files beside them in two ways. */
+const PROGRAM = {
+  'main.ts': `import { greeting } from './parts/greeting.ts';
+    const { name } = await import('./name.ts');
+    class Shown extends Error {}
+    console.log(greeting, name, new Shown().constructor.name, process.argv.slice(2).join());`,
+  'parts/greeting.ts': `import { readFileSync } from 'node:fs';
+    class Shown {}
+    export const greeting: string = readFileSync(new URL('greeting.txt', import.meta.url), 'utf8') + new Shown().constructor.name;`,
+  'parts/greeting.txt': 'Hello ',
+  'name.ts': `import { readFileSync } from 'node:fs';
+    export const name = readFileSync(import.meta.dirname + '/name.txt', 'utf8');`,
+  'name.txt': 'Ann',
+};
+
+it('writes a bundle that does the same as the program, until a file changes', async () => {
+  const folder = join(await tempDir(cleanup), 'packages/hello/src');
+  mkdirSync(join(folder, 'parts'), { recursive: true });
+  for (const [name, text] of Object.entries(PROGRAM)) writeFileSync(join(folder, name), text);
+  const main = join(folder, 'main.ts');
+  const output = (file: string) => spawnSync(process.execPath, [file, 'a', 'b'], { encoding: 'utf8' }).stdout;
+  expect(bundleOf(main)).toBe(main);
+  await writeBundle(main);
+  const bundle = bundleOf(main);
+  expect(bundle).toBe(join(folder, '../dist/main.js'));
+  expect(output(bundle)).toBe('Hello Shown Ann Shown a,b\n');
+  expect(output(main)).toBe(output(bundle));
+  writeFileSync(join(folder, 'name.ts'), "export const name = 'Bob';");
+  expect(bundleOf(main)).toBe(main);
+});
