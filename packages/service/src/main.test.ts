@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { ed25519Key, signBody } from '@footbridge/testkit/keys';
@@ -103,7 +104,8 @@ describe('the supervisor of the service', () => {
   });
 });
 
-it('the service loads neither the built-in fetch nor a library that no setting requires', async () => {
+/** Returns the modules that the program has loaded when it stops. */
+async function loadedBy(main: string): Promise<string[]> {
   const file = join(await tempDir(cleanup), 'loaded.json');
   const report = `import { writeFileSync } from 'node:fs';
     import { createRequire } from 'node:module';
@@ -112,12 +114,19 @@ it('the service loads neither the built-in fetch nor a library that no setting r
       const loaded = [...process.moduleLoadList, ...Object.keys(cache)];
       writeFileSync(${JSON.stringify(file)}, JSON.stringify(loaded));
     });`;
-  const service = await startService({
-    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` },
-  });
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` };
+  const service = await startService({ main, env });
   await service.stop();
-  const loaded = z.array(z.string()).parse(JSON.parse(readFileSync(file, 'utf8')));
-  const named = (pattern: RegExp) => loaded.filter((name) => pattern.test(name));
-  expect(named(/node_modules\/fastify\//)).not.toEqual([]);
-  expect(named(/internal\/deps\/undici|node_modules\/(ajv|nodemailer|pg|@redis|s3mini)\//)).toEqual([]);
+  return z.array(z.string()).parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+it('the service loads neither the built-in fetch nor a library that no setting requires', async () => {
+  const fromSource = join(await tempDir(cleanup), 'from-source.mjs');
+  writeFileSync(fromSource, `await import(${JSON.stringify(pathToFileURL(MAIN).href)});`);
+  const loaded = await loadedBy(fromSource);
+  expect(loaded.some((name) => name.includes('node_modules/fastify/'))).toBe(true);
+  const notRequired = /internal\/deps\/undici|node_modules\/(ajv|nodemailer|pg|@redis|s3mini)\//;
+  expect(loaded.filter((name) => notRequired.test(name))).toEqual([]);
+  // A bundle does not show which libraries are in it.
+  expect((await loadedBy(MAIN)).filter((name) => notRequired.test(name))).toEqual([]);
 });
