@@ -178,4 +178,37 @@ export function journalNodesContract(fixture: JournalFixture): void {
       .executeTakeFirst();
     expect(row).toEqual({ told: 'delivered', status: 'accepted' });
   });
+
+  it('writes other messages when a repeat without a state has no entry, or none any more', async () => {
+    const { clock, journal, openNode } = fixture;
+    const told = { detail: { status: 'delivered' }, message, isRepeat: true };
+    const closing = openNode();
+    closing.journal.step('erased-1', 'crm_told', told);
+    closing.journal.open(entry({ id: 'other-1' }), 'accepted');
+    await closing.journal.close();
+    journal.step('erased-2', 'crm_told', told);
+    await journal.flush();
+    await clock.advance(2500);
+    journal.open(entry({ id: 'other-2' }), 'accepted');
+    await journal.flush();
+    for (const id of ['other-1', 'other-2'])
+      expect(await journal.show(id)).toMatchObject({ state: 'accepted' });
+  });
+
+  it('keeps the state of a message that one node wrote to a Mac and another rejected, because it got no response', async () => {
+    const { journal, openNode } = fixture;
+    for (const isRejectedFirst of [true, false]) {
+      const { id } = entry();
+      const other = openNode();
+      journal.open(entry({ id }), 'accepted');
+      journal.step(id, 'rejected', { state: 'rejected', detail: { isCertain: false } });
+      if (isRejectedFirst) await journal.flush();
+      other.journal.step(id, 'written', { state: 'written' });
+      other.journal.step(id, 'crm_told', { state: 'pending', detail: { status: 'pending' }, message });
+      await other.journal.flush();
+      await journal.flush();
+      await other.journal.close();
+      expect(await journal.show(id)).toMatchObject({ state: 'pending' });
+    }
+  });
 }

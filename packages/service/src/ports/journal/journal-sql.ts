@@ -26,7 +26,7 @@ import { createRequestStatuses, lastOf } from './sql-request-statuses.ts';
 import type { RequestKey, RequestStatus } from './sql-request-statuses.ts';
 import { createReader } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
-import { createWriteBatch } from './sql-write-behind.ts';
+import { createWriteBatch, rankOf } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, PersonJournal, JournalFeed {
@@ -376,6 +376,7 @@ const detailOf = ({ code, detail }: Recorded) =>
   code === undefined || detail?.['code'] !== undefined ? detail : { ...detail, code };
 
 function setState(unwritten: Unwritten, at: number, state: MessageState, code: string | null = null): void {
+  if (rankOf(state) < rankOf(unwritten.state)) return;
   unwritten.state = state;
   unwritten.code = code;
   unwritten.updatedAt = at;
@@ -383,16 +384,16 @@ function setState(unwritten: Unwritten, at: number, state: MessageState, code: s
 
 /** Adds the entry of a message whose node was killed before it wrote one, as far as it is known here. */
 function openOrphan(orphan: Unwritten | undefined): void {
-  if (orphan?.message === undefined || orphan.entry !== undefined) return;
+  if (orphan?.message === undefined || orphan.state === undefined || orphan.entry !== undefined) return;
   const { id, message, updatedAt } = orphan;
   orphan.entry = { id, direction: 'outbound', ...message, kind: 'text', phoneMasked: null, length: 0 };
   orphan.createdAt = updatedAt;
 }
 
-/** Puts the merged changes into the batch. The state and entry of the later ones win. */
+/** Puts the merged changes into the batch. The entry of the later ones wins, and their state unless its rank is lower. */
 function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
   if (earlier === later) return void batch.set(later.id, later);
-  const { state, code, updatedAt } = later.state === undefined ? earlier : later;
+  const { state, code, updatedAt } = rankOf(later.state) < rankOf(earlier.state) ? earlier : later;
   const { entry, handleHash, createdAt } = later.entry === undefined ? earlier : later;
   const contactHash = later.contactHash ?? earlier.contactHash;
   const message = later.message ?? earlier.message;

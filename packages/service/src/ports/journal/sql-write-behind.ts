@@ -39,6 +39,18 @@ export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 const MAX_STEPS_LENGTH = 16_000;
 
+/**
+ * The states of an outbound message before the last one, in order. A node rejects a message also when it does not know whether another one
+ * has written it. The states of an inbound message have no order: it can be tried again.
+ */
+const EARLY_STATES: readonly MessageState[] = ['accepted', 'rejected', 'written', 'pending'];
+
+/** A state never replaces one of a higher rank. */
+export function rankOf(state: MessageState | undefined): number {
+  if (state === undefined) return 0;
+  return EARLY_STATES.includes(state) ? EARLY_STATES.indexOf(state) + 1 : EARLY_STATES.length + 1;
+}
+
 export function createWriteBatch({ db, commit }: Queries): WriteBatch {
   const insertMessages = queriesBySize(
     (size) =>
@@ -105,13 +117,16 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
   };
 }
 
-/** `newer`, unless its state is missing or comes before the stored one: another node may have written that one first. */
+/** `newer`, unless its state is missing or comes before the stored one: another node may already have written a later state. */
 const latest = <T>(newState: RawBuilder<unknown>, newer: RawBuilder<unknown>, stored: RawBuilder<unknown>) =>
   sql<T>`case when ${rank(newState)} >= ${rank(sql`messages.status`)} then ${newer} else ${stored} end`;
 
-/** The order of an outbound message. The states of an inbound one have no order: it can be tried again. */
+/** The same as `rankOf`. */
 const rank = (state: RawBuilder<unknown>) =>
-  sql`case coalesce(${state}, '') when '' then 0 when 'accepted' then 1 when 'written' then 2 when 'pending' then 3 else 4 end`;
+  sql`case coalesce(${state}, '') when '' then 0 ${sql.join(
+    EARLY_STATES.map((early, index) => sql`when ${sql.lit(early)} then ${sql.lit(index + 1)}`),
+    sql` `,
+  )} else ${sql.lit(EARLY_STATES.length + 1)} end`;
 
 const byId = (left: Unwritten, right: Unwritten): number => (left.id < right.id ? -1 : 1);
 
