@@ -85,12 +85,13 @@ async function alternate(
   // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++) {
     const count = round === 0 ? messages * 5 : messages;
-    const run = await outbound.prepare(environment, local?.locations ?? [], count);
     for (const [candidate, ours, brokers] of [
       [local, found.local, found.brokerLocal],
       [across, found.across, found.brokerAcross],
     ] as const) {
       if (candidate === undefined) continue;
+      // New ids each time: the CRM gets no second status of a message.
+      const run = await outbound.prepare(environment, candidate.locations, count);
       const [before, brokerBefore] = [nodes(), await brokerMicros(redisUrl)];
       await outbound.perform(environment, candidate, run, count);
       await sleep(SETTLE_MS);
