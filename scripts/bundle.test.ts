@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 
@@ -13,6 +13,7 @@ afterEach(() => cleanup.run());
 
 /** A program with a static and a dynamic import, whose modules read files beside them in two ways. */
 const PROGRAM = {
+  '../package.json': '{ "type": "module" }',
   'main.ts': `import { greeting } from './parts/greeting.ts';
     const { name } = await import('./name.ts');
     class Shown extends Error {}
@@ -26,10 +27,18 @@ const PROGRAM = {
   'name.txt': 'Ann',
 };
 
-it('writes a bundle that does the same as the program, until a file changes', async () => {
+async function writeProgram(): Promise<string> {
   const folder = join(await tempDir(cleanup), 'packages/hello/src');
   mkdirSync(join(folder, 'parts'), { recursive: true });
   for (const [name, text] of Object.entries(PROGRAM)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+it.each([
+  ['name.ts', "export const name = 'Bob';"],
+  ['../package.json', '{ "type": "module", "exports": {} }'],
+])('writes a bundle that does the same as the program, until %s changes', async (name, text) => {
+  const folder = await writeProgram();
   const main = join(folder, 'main.ts');
   const output = (file: string) => spawnSync(process.execPath, [file, 'a', 'b'], { encoding: 'utf8' }).stdout;
   expect(bundleOf(main)).toBe(main);
@@ -38,6 +47,15 @@ it('writes a bundle that does the same as the program, until a file changes', as
   expect(bundle).toBe(join(folder, '../dist/main.js'));
   expect(output(bundle)).toBe('Hello Shown Ann Shown a,b\n');
   expect(output(main)).toBe(output(bundle));
-  writeFileSync(join(folder, 'name.ts'), "export const name = 'Bob';");
+  writeFileSync(join(folder, name), text);
+  expect(bundleOf(main)).toBe(main);
+});
+
+it('does not use a bundle if a file changed while it was being written', async () => {
+  const folder = await writeProgram();
+  const main = join(folder, 'main.ts');
+  const later = new Date(Date.now() + 1000);
+  utimesSync(join(folder, 'name.ts'), later, later);
+  await writeBundle(main);
   expect(bundleOf(main)).toBe(main);
 });
