@@ -49,8 +49,6 @@ export async function writeBundle(entry: string): Promise<void> {
     platform: 'node',
     external: NOT_BUNDLED,
     plugins: [sourcePaths(folder)],
-    // Names the source file above each module.
-    experimental: { attachDebugInfo: 'simple' },
   });
   const { output } = await program.write({ dir: folder, format: 'esm', keepNames: true });
   const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
