@@ -11,6 +11,8 @@ run() {
 in_background() {
   local name=$1 ready=$2
   stop "$name"
+  # The background process may truncate the log of the last run too late: it already contains READY.
+  : >"$SESSION/$name.log"
   "$NODE" --disable-warning=ExperimentalWarning "$PACKAGES/$3/src/main.ts" "${@:4}" >"$SESSION/$name.log" 2>&1 &
   echo $! >"$SESSION/$name.pid"
   [ -n "$ready" ] || return 0
