@@ -81,9 +81,10 @@ export function messagesContract(open: () => Messages | Promise<Messages>): void
         { to: 'person', handle: ANNA, service: 'iMessage' },
       ),
     );
-    expect(messages.store.rowByGuid(guid)?.attachments).toMatchObject([
-      { name: 'note.txt', mime: 'text/plain', state: 'ready', isSticker: false },
-    ]);
+    // Messages can mark a message as sent before it has marked the file as transferred.
+    const attachments = () => messages.store.rowByGuid(guid)?.attachments;
+    await until(() => attachments()?.every(({ state }) => state === 'ready'));
+    expect(attachments()).toMatchObject([{ name: 'note.txt', mime: 'text/plain', isSticker: false }]);
   });
 
   it('fails to react to a message that does not exist', async () => {
