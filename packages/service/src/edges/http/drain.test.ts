@@ -30,6 +30,23 @@ const CLIENT_IN_THREAD = `
   socket.on('data', (part) => (text += part)).on('end', post).on('error', post);
 `;
 
+/** Opens connections, sends one request on each, sets the flag, and posts how many responses with status 200 it got. */
+const CLIENTS_IN_THREAD = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { flags, port, request, connections } } = require('node:worker_threads');
+  let [written, answered, closed] = [0, 0, 0];
+  for (let index = 0; index < connections; index++) {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request, () => {
+      if (++written < connections) return;
+      Atomics.store(flags, 0, 1);
+      Atomics.notify(flags, 0);
+    }));
+    socket.on('data', (part) => (answered += String(part).startsWith('HTTP/1.1 200') ? 1 : 0));
+    socket.on('error', () => {});
+    socket.on('close', () => ++closed === connections && parentPort.postMessage(answered));
+  }
+`;
+
 interface Client {
   readonly socket: Socket;
   /** Everything received so far. */
@@ -140,6 +157,23 @@ describe('a listener that drains', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200/);
     await closed;
     await client.terminate();
+  });
+
+  it('responds on every connection that came while this process was stalled, before the listener closed', async () => {
+    await start();
+    const connections = 50;
+    const flags = new Int32Array(new SharedArrayBuffer(4));
+    const port = Number(new URL(listener.url).port);
+    const clients = new Worker(CLIENTS_IN_THREAD, {
+      eval: true,
+      workerData: { flags, port, request: GET, connections },
+    });
+    const answered = once(clients, 'message');
+    // The kernel completes the connections while this thread waits.
+    Atomics.wait(flags, 0, 0);
+    await listener.close({ idleMs: 100, withinMs: LONG });
+    expect(await answered).toEqual([connections]);
+    await clients.terminate();
   });
 
   it('responds to the request in flight with Connection: close', async () => {

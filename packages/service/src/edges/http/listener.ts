@@ -24,6 +24,8 @@ import { renderError } from './render-error.ts';
 export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 export type UpgradeRoute = (request: IncomingMessage, socket: Socket, head: Buffer, address: string) => void;
 
+const ACCEPT_MS = 1000;
+const SHORT_TURN_MS = 1;
 const UNMATCHED = 'unmatched';
 const NO_SOCKETS: HttpError = { status: 404, label: 'Not found', code: 'NOT_FOUND' };
 
@@ -138,14 +140,36 @@ function withRawRoute(
   };
 }
 
-async function drain(app: FastifyInstance, connections: Connections, times: DrainTimes): Promise<void> {
-  // Right after the poll phase the accept queue is empty: closing the socket would reset the connections in it.
-  await setImmediate();
+async function drain(
+  app: FastifyInstance,
+  connections: Connections,
+  { idleMs, withinMs }: DrainTimes,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  await emptyAcceptQueue(app.server, Math.min(ACCEPT_MS, withinMs));
   // `http.Server.close` would also cut idle connections, and with them requests that are on their way.
   NetServer.prototype.close.call(app.server);
-  await connections.drain(times);
+  await connections.drain({ idleMs, withinMs: deadline - performance.now() });
   app.server.closeAllConnections();
   await app.close();
+}
+
+/**
+ * Accepts the connections that wait in the kernel: closing the socket would reset them. Node accepts one of them in each turn of
+ * the event loop, so the queue was empty at the start of a turn without one, and nothing has come since if that turn was short.
+ */
+async function emptyAcceptQueue(server: Server, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  let accepted = 0;
+  const count = () => accepted++;
+  server.on('connection', count);
+  for (;;) {
+    const [before, began] = [accepted, performance.now()];
+    await setImmediate();
+    const now = performance.now();
+    if ((accepted === before && now - began < SHORT_TURN_MS) || now >= deadline) break;
+  }
+  server.off('connection', count);
 }
 
 function urlOf(server: Server, host: string): string {
