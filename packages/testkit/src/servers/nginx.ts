@@ -63,7 +63,7 @@ daemon off;
 pid nginx.pid;
 error_log stderr notice;
 worker_processes 2;
-events { worker_connections 1024; }
+events { worker_connections 8192; }
 http {
   access_log off;
   ${TEMPORARY.map((name) => `${name}_temp_path ${name};`).join(' ')}
