@@ -15,7 +15,7 @@ import type { FleetCommand, FleetReport } from './macs/fleet.ts';
 import type { ProcessReport } from './macs/process-report.ts';
 
 const HEARTBEAT_SEC = 15;
-const SEATS = 100;
+const ACTIVATED_AT_ONCE = 100;
 const PER_SECOND = 200;
 const SETTLE_MS = 35_000;
 
@@ -134,15 +134,15 @@ async function enrol(
   macs: number,
 ): Promise<[string, string][]> {
   const enrolled: [string, string][] = [];
+  const response = await fetch(`${operatorUrl}/operator/licenses`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${operatorToken}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ label: 'bench', maxSeats: macs }),
+  });
+  const { key: licenseKey } = (await response.json()) as { key: string };
   while (enrolled.length < macs) {
-    const response = await fetch(`${operatorUrl}/operator/licenses`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${operatorToken}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ label: 'bench', maxSeats: SEATS }),
-    });
-    const { key: licenseKey } = (await response.json()) as { key: string };
-    const seats = Math.min(SEATS, macs - enrolled.length);
-    const activated = await Promise.all(Array.from({ length: seats }, () => activate(url, { licenseKey })));
+    const count = Math.min(ACTIVATED_AT_ONCE, macs - enrolled.length);
+    const activated = await Promise.all(Array.from({ length: count }, () => activate(url, { licenseKey })));
     for (const { deviceToken = '' } of activated) enrolled.push([deviceToken, `loc${enrolled.length}`]);
   }
   return enrolled;
@@ -181,9 +181,17 @@ async function webhooks(url: string, macs: readonly (readonly string[])[], count
 }
 
 async function send<Reply>(child: ChildProcess, command: 'report' | FleetCommand): Promise<Reply> {
-  const reply = once(child, 'message');
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const reply = Promise.race([
+    once(child, 'message', { signal }),
+    once(child, 'exit', { signal }).then(([code]) => {
+      throw new Error(`a process of the benchmark ended with ${code}`);
+    }),
+  ]);
   child.send(command);
   const [message] = (await reply) as [Reply];
+  waiting.abort();
   return message;
 }
 

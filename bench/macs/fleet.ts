@@ -32,7 +32,7 @@ class FleetMac {
   }
 
   connect(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const attempt = () => {
       const socket = new WebSocketClient(
         this.#url,
@@ -42,7 +42,9 @@ class FleetMac {
           text: (text) => {
             if (text.startsWith('{"type":"registered"')) resolve();
           },
-          lost: () => {
+          lost: (reason) => {
+            // Such a Mac must not reconnect: it would be rejected again.
+            if (reason.startsWith('closed with 45')) return reject(new Error(reason));
             this.retries++;
             setTimeout(attempt, RETRY_MS);
           },
