@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,4 +38,21 @@ it('counts the rows that statements change, and not those that they read, until 
   expect(threads).toBe(1);
   await database.close();
   process.off('worker', count);
+});
+
+it('passes its connection to one waiting query after the other without waking the rest', async () => {
+  const database = await openDatabase({ engine: 'sqlite', file: join(folder, 'queue.sqlite') }, () => {});
+  const query = () => database.db.selectFrom('locations').select('location_id').execute();
+  await query();
+  let promises = 0;
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'PROMISE') promises++;
+    },
+  }).enable();
+  const queries = 1000;
+  await Promise.all(Array.from({ length: queries }, query));
+  hook.disable();
+  expect(promises / queries).toBeLessThan(100);
+  await database.close();
 });
