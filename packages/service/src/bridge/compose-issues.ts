@@ -3,14 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import { diskSpace } from '../edges/disk/disk-space.ts';
 import { issuesRoutes } from '../edges/operator/issues-routes.ts';
 import { overviewRoutes } from '../edges/operator/overview-routes.ts';
-import type { ConnectedMac, Overview } from '../flows/enrol/overview.ts';
+import type { ConnectedMac, LocationOverview, Overview } from '../flows/enrol/overview.ts';
 import type { IssueFacts } from '../flows/issues/find-issues.ts';
 import type { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { IssueWatch } from '../flows/issues/watch-issues.ts';
 import { NO_CALLS } from '../flows/tenants/recent-calls.ts';
 import { livenessOf } from '../flows/tenants/liveness.ts';
+import type { Liveness } from '../flows/tenants/liveness.ts';
 import type { LineWatch } from '../flows/tenants/watch-lines.ts';
-import { brokenLinks } from '../flows/tenants/tenants.ts';
+import { visitTenants } from '../flows/tenants/tenants.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
 import { MacHistory } from '../flows/traffic/mac-history.ts';
 import { TrafficOverview } from '../flows/traffic/show-traffic.ts';
@@ -76,40 +77,50 @@ export function composeIssues(
         connected === null ? [] : [{ locationId, lastReceivedAt: lastReceivedAt(connected) }],
       ),
     );
-    const byId = new Map(locations.map((location) => [location.locationId, location]));
-    const isElsewhere = (locationId: string) => (byId.get(locationId)?.connected?.node ?? node) !== node;
-    const paths = await brokenLinks({
-      locations: async () => locations,
-      withPrivateToken: tenants.withPrivateToken,
-      // Only the node that holds the socket makes CRM calls; results on other nodes may be stale.
-      crmCalls: (locationId) => (isElsewhere(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
-      traffic: (locationId) => lines.of(locationId),
-      now: () => clock.now(),
-    });
-    metrics.lines(paths.flatMap((path) => livenessOf(path)?.state ?? []));
-    const ofLicense = Map.groupBy(locations, ({ licenseId }) => licenseId);
+    const seatsRefused = occurrences.seatsRefused.all();
     return {
-      tenants: paths.map(({ locationId, broken }) => {
-        const location = byId.get(locationId);
-        return {
-          locationId,
-          broken,
-          hadMac: location?.state === 'bound' && location.lastDevice !== null,
-          isMacAway: isAway(location?.connected ?? null, clock.now()),
-        };
-      }),
+      tenants: await troubledTenants(locations),
       uncertain,
       rejectedSignatures: occurrences.rejectedSignatures.of('webhooks'),
-      seatsRefused: occurrences.seatsRefused.all(),
+      seatsRefused,
       licenses: licenses.map(({ id, label, seats }) => ({
         id,
         label,
         seats,
-        locationIds: (ofLicense.get(id) ?? []).map(({ locationId }) => locationId),
+        locationIds: seatsRefused.has(id)
+          ? locations.filter(({ licenseId }) => licenseId === id).map(({ locationId }) => locationId)
+          : [],
       })),
       contended: occurrences.contended.all(),
       disk,
     };
+  }
+
+  async function troubledTenants(locations: readonly LocationOverview[]): Promise<IssueFacts['tenants']> {
+    const elsewhere = new Set(
+      locations
+        .filter(({ connected }) => connected !== null && connected.node !== node)
+        .map(({ locationId }) => locationId),
+    );
+    const troubled: IssueFacts['tenants'][number][] = [];
+    const lineStates: Liveness['state'][] = [];
+    const path = {
+      withPrivateToken: tenants.withPrivateToken,
+      // Only the node that holds the socket makes CRM calls; results on other nodes may be stale.
+      crmCalls: (locationId: string) => (elsewhere.has(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
+      traffic: (locationId: string) => lines.of(locationId),
+      now: () => clock.now(),
+    };
+    await visitTenants(path, locations, ({ locationId, state, lastDevice, connected }, { broken }) => {
+      const liveness = livenessOf({ broken });
+      if (liveness !== null) lineStates.push(liveness.state);
+      const hadMac = state === 'bound' && lastDevice !== null;
+      const isMacAway = isAway(connected, clock.now());
+      if (isMacAway || broken.some(({ kind }) => kind !== null))
+        troubled.push({ locationId, broken, hadMac, isMacAway });
+    });
+    metrics.lines(lineStates);
+    return troubled;
   }
 
   const watch = new IssueWatch({

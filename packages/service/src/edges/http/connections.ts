@@ -40,6 +40,11 @@ export class Connections {
   }
 
   watch(server: Server): void {
+    const forget = (socket: Socket) => this.#forget(socket);
+    /** One function for all sockets: a node keeps tens of thousands open. */
+    function forgetSelf(this: Socket): void {
+      forget(this);
+    }
     server.on('connection', (socket: Socket) => {
       if (this.#open.size >= this.#max) this.#dropIdle();
       this.#open.set(socket, {
@@ -52,10 +57,13 @@ export class Connections {
         silentMs: 0,
         bytesRead: 0,
       });
-      socket.once('close', () => this.#forget(socket));
+      socket.on('close', forgetSelf);
     });
     // A WebSocket is no longer an HTTP connection; its owner closes it.
-    server.on('upgrade', ({ socket }) => this.#forget(socket));
+    server.on('upgrade', ({ socket }) => {
+      socket.off('close', forgetSelf);
+      forget(socket);
+    });
   }
 
   /** Makes room for a new connection (T28): connections that are held open must not keep other clients out. */

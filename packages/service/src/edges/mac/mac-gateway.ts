@@ -190,13 +190,10 @@ class Gateway implements MacGateway, SessionHost {
             })
           : unavailable('This node holds as many Macs as it can; connect again.'),
       );
-    let isOpen = false;
     // The handshake may fail without a callback.
-    socket.once('close', () => {
-      if (!isOpen) release();
-    });
+    socket.once('close', release);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      isOpen = true;
+      socket.off('close', release);
       this.#deps.tokenUse.connected(device, addressKey(address));
       this.#open(webSocket, socket, device, release);
     });

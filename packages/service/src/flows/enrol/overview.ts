@@ -1,5 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
+import { batches, nextTurn } from '../../batcher.ts';
 import type { Device, DeviceName, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
 import type { LocationState } from '../../ports/licenses/transitions.ts';
 import type { BoundMac, StateReport, Switchboard } from '../../ports/switchboard/switchboard.ts';
@@ -103,21 +104,33 @@ export class Overview {
     ]);
     const macByLocation = new Map(macs.map((mac) => [String(mac.locationId), mac]));
     const byRow = new Map(devices.map((device) => [device.id, device]));
-    const byName = new Map(devices.map((device) => [nameOf(device.licenseId, device.deviceId), device]));
+    let byName: ReadonlyMap<string, DeviceName> | undefined;
+    const namedDevice = (licenseId: string | null, deviceId: string) => {
+      byName ??= new Map(devices.map((device) => [nameOf(device.licenseId, device.deviceId), device]));
+      return byName.get(nameOf(licenseId, deviceId));
+    };
     const ids = new Set([...locations.keys(), ...grants.keys(), ...macByLocation.keys()]);
-    return [...ids].toSorted().map((locationId) => {
-      const { state = 'unassigned', licenseId = null, deviceRow = null } = locations.get(locationId) ?? {};
-      const last = byRow.get(deviceRow ?? '');
-      return {
-        locationId,
-        state,
-        licenseId,
-        license: licenseId === null ? null : (labels.get(licenseId) ?? null),
-        connected: connectedMac(macByLocation.get(locationId), byName, licenseId),
-        lastDevice: last === undefined ? null : lastDevice(last),
-        oauth: grants.get(locationId) ?? null,
-      };
-    });
+    const all: LocationOverview[] = [];
+    for (const some of batches([...ids].toSorted())) {
+      for (const locationId of some) {
+        const { state = 'unassigned', licenseId = null, deviceRow = null } = locations.get(locationId) ?? {};
+        const last = byRow.get(deviceRow ?? '');
+        const mac = macByLocation.get(locationId);
+        const device = last?.deviceId === mac?.deviceId ? last : mac && namedDevice(licenseId, mac.deviceId);
+        all.push({
+          locationId,
+          state,
+          licenseId,
+          license: licenseId === null ? null : (labels.get(licenseId) ?? null),
+          connected: mac === undefined ? null : connectedMac(mac, device?.name ?? ''),
+          lastDevice: last === undefined ? null : lastDevice(last),
+          oauth: grants.get(locationId) ?? null,
+        });
+      }
+      // There may be thousands, and webhooks wait meanwhile.
+      await nextTurn();
+    }
+    return all;
   }
 
   /** The same, at most a second old when there are many: reading them is then slow, and pages request them often. */
@@ -148,13 +161,7 @@ const nameOf = (licenseId: string | null | undefined, deviceId: string) => `${li
 
 const lastDevice = ({ id, deviceId, name, lastSeenAt }: DeviceName) => ({ id, deviceId, name, lastSeenAt });
 
-function connectedMac(
-  mac: BoundMac | undefined,
-  devices: ReadonlyMap<string, DeviceName>,
-  licenseId: string | null,
-): ConnectedMac | null {
-  if (mac === undefined) return null;
-  const { deviceId, since, node, epoch, stateReport = null } = mac;
-  const name = devices.get(nameOf(licenseId, deviceId))?.name ?? '';
-  return { deviceId, name, since, node, epoch, stateReport };
-}
+const connectedMac = (
+  { deviceId, since, node, epoch, stateReport }: BoundMac,
+  name: string,
+): ConnectedMac => ({ deviceId, name, since, node, epoch, stateReport: stateReport ?? null });

@@ -11,6 +11,7 @@ export interface BrokenLink {
 
 /** The facts that this node knows. Shared facts, such as the connected Macs, are the same on every node. */
 export interface IssueFacts {
+  /** Those with a broken link, and those whose Mac is away. */
   readonly tenants: readonly {
     readonly locationId: string;
     /** Whether a Mac has ever held the location. */
@@ -33,6 +34,7 @@ export interface IssueFacts {
     readonly id: string;
     readonly label: string;
     readonly seats: { readonly used: number; readonly max: number };
+    /** Listed only for a license in `seatsRefused`. */
     readonly locationIds: readonly string[];
   }[];
   /** By location. */

@@ -175,3 +175,35 @@ it('changes nothing while the facts cannot be read', async () => {
   await pass(15_000);
   expect(events).toEqual(['a opened grant_revoked loc1']);
 });
+
+it.each([
+  { tookMs: 100, everySec: 15 },
+  { tookMs: 300, everySec: 30 },
+  { tookMs: 2000, everySec: 45 },
+])('checks every $everySec seconds when a check takes $tookMs ms', async ({ tookMs, everySec }) => {
+  const clock = new FakeClock();
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  cleanup.add(() => database.close());
+  let spentMs = 0;
+  const checkedAt: number[] = [];
+  const watch = new IssueWatch({
+    issues: createSqlIssues({ db: database.db, clock }),
+    facts: async () => {
+      checkedAt.push(clock.monotonic());
+      spentMs += tookMs;
+      return NOTHING;
+    },
+    node: 'a',
+    clock: { ...bound(clock), monotonic: () => clock.monotonic() + spentMs },
+    log: silentLog,
+    changed: () => {},
+    checked: () => {},
+  });
+  cleanup.add(() => watch.close());
+  for (let second = 0; second < 300; second++) {
+    await clock.advance(1000);
+    await watch.idle();
+  }
+  const gaps = checkedAt.slice(1).map((time, index) => time - (checkedAt[index] ?? 0));
+  expect(new Set(gaps)).toEqual(new Set([everySec * 1000]));
+});

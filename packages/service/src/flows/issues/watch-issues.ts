@@ -20,6 +20,10 @@ export interface IssueWatchDeps {
 }
 
 const CHECK_MS = 15_000;
+/** With thousands of locations a check takes long; it then runs less often, so that checks take about a hundredth of the time. */
+const MAX_SHARE = 0.01;
+/** Other nodes must not take this one for gone. */
+const MAX_CHECK_MS = 45_000;
 /** A finding opens an issue once this node has found it for this long. The default is 0. */
 const HOLD_MS: Partial<Record<IssueKind, number>> = {
   mac_offline: 300_000,
@@ -47,14 +51,21 @@ export class IssueWatch {
   #confirmed = new Map<string, { readonly value: string; readonly since: number }>();
   #checking: Promise<void> = Promise.resolve();
   #isChecking = false;
+  #nextCheckAt = 0;
   #isFailing = false;
 
   constructor(deps: IssueWatchDeps) {
     this.#deps = deps;
     this.#stop = every(deps.clock, CHECK_MS, () => {
-      if (this.#isChecking) return;
+      const began = deps.clock.monotonic();
+      if (this.#isChecking || began < this.#nextCheckAt) return;
       this.#isChecking = true;
-      this.#checking = this.#check().finally(() => (this.#isChecking = false));
+      this.#checking = this.#check().finally(() => {
+        this.#isChecking = false;
+        const tookMs = deps.clock.monotonic() - began;
+        // Half an interval less: the tick that is nearest to that time.
+        this.#nextCheckAt = began + Math.min(tookMs / MAX_SHARE, MAX_CHECK_MS) - CHECK_MS / 2;
+      });
     });
   }
 

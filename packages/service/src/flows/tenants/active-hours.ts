@@ -12,7 +12,8 @@ const USUAL_SHARE = 0.5;
 
 /** The hours, counted from 1970, in which a line received a text. One bit each. */
 export class ActiveHours {
-  readonly #bits = new Uint8Array(REMEMBERED_HOURS / 8);
+  /** Undefined until the first text: most memory of a silent line would be its bits. */
+  #bits: Uint8Array | undefined;
   #first = Infinity;
   #last = -Infinity;
 
@@ -73,12 +74,13 @@ export class ActiveHours {
 
   #isActive(hour: number): boolean {
     const at = hour % REMEMBERED_HOURS;
-    return (((this.#bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
+    return (((this.#bits?.[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
   }
 
   #set(hour: number, isActive: boolean): void {
     const at = hour % REMEMBERED_HOURS;
     const bit = 1 << (at & 7);
+    this.#bits ??= new Uint8Array(REMEMBERED_HOURS / 8);
     const byte = this.#bits[at >> 3] ?? 0;
     this.#bits[at >> 3] = isActive ? byte | bit : byte & ~bit;
   }

@@ -1,3 +1,4 @@
+import { batches, nextTurn } from '../../batcher.ts';
 import type { JournalReader } from '../../ports/journal/journal.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';
@@ -73,10 +74,21 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   };
 }
 
-/** Returns the tenants with all of their broken links. */
-export async function brokenLinks(deps: Omit<TenantsDeps, 'journal'>): Promise<TenantPath[]> {
-  const all = await tenantFacts(deps, { mayAccess: () => true });
-  return all.map(({ facts }) => tenantPath(facts));
+/**
+ * Calls `visit` with the links of each location. There may be thousands: other work runs in between, and no more than a few hundred paths
+ * exist at a time.
+ */
+export async function visitTenants<Location extends TenantLocation>(
+  deps: Omit<TenantsDeps, 'journal' | 'locations'>,
+  locations: readonly Location[],
+  visit: (location: Location, path: TenantPath) => void,
+): Promise<void> {
+  for (const some of batches(locations)) {
+    const withToken = await deps.withPrivateToken(some.map(({ locationId }) => locationId));
+    for (const location of some)
+      visit(location, tenantPath(factsOf(deps, location, tokenOf(location, withToken))));
+    await nextTurn();
+  }
 }
 
 /** Returns whether texts get through the line of a location, whatever the state of its grant. */
@@ -93,11 +105,18 @@ async function tenantFacts(
 ): Promise<{ facts: TenantFacts; license: string | null }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
   const withToken = await deps.withPrivateToken(locations.map(({ locationId }) => locationId));
-  return locations.map((location) => {
-    const { locationId, license, oauth } = location;
-    const token = oauth !== null ? 'oauth' : withToken.has(locationId) ? 'private' : 'none';
-    return { license, facts: factsOf(deps, location, token) };
-  });
+  return locations.map((location) => ({
+    license: location.license,
+    facts: factsOf(deps, location, tokenOf(location, withToken)),
+  }));
+}
+
+function tokenOf(
+  { locationId, oauth }: TenantLocation,
+  withToken: ReadonlySet<string>,
+): TenantFacts['token'] {
+  if (oauth !== null) return 'oauth';
+  return withToken.has(locationId) ? 'private' : 'none';
 }
 
 const factsOf = (

@@ -1,4 +1,4 @@
-import { batches, nextTurn } from '../../batcher.ts';
+import { MAX_BATCH, nextTurn } from '../../batcher.ts';
 import type { JournalReader } from '../../ports/journal/journal.ts';
 import { ActiveHours, HOUR_MS, REMEMBERED_HOURS } from './active-hours.ts';
 import { failing, unanswered } from './judge-sends.ts';
@@ -57,17 +57,19 @@ export class LineWatch {
     await this.#learn(connected, at);
     const sends = await journal.troubledSends(at - SENDS_MS);
     const latest = new Map<string, LineTraffic>();
-    for (const some of batches([...this.#lines])) {
-      for (const [locationId, line] of some) {
-        const own = sends.get(locationId) ?? [];
-        const traffic = {
-          unanswered: unanswered(own, at),
-          failing: failing(own),
-          silent: await this.#silence(locationId, line, at),
-        };
-        if (traffic.unanswered ?? traffic.failing ?? traffic.silent) latest.set(locationId, traffic);
-      }
-      await nextTurn();
+    let judged = 0;
+    for (const [locationId, line] of this.#lines) {
+      if (++judged % MAX_BATCH === 0) await nextTurn();
+      const own = sends.get(locationId);
+      const expectedFrom = unusualSilence(line, hourOf(at));
+      // Nearly every line, in a fleet of thousands.
+      if (own === undefined && expectedFrom === null) continue;
+      const traffic = {
+        unanswered: unanswered(own ?? [], at),
+        failing: failing(own ?? []),
+        silent: expectedFrom === null ? null : await this.#silence(locationId, line, expectedFrom, at),
+      };
+      if (traffic.unanswered ?? traffic.failing ?? traffic.silent) latest.set(locationId, traffic);
     }
     this.#latest = latest;
   }
@@ -98,11 +100,12 @@ export class LineWatch {
     return line;
   }
 
-  async #silence(locationId: string, line: Line, at: number): Promise<LineTraffic['silent']> {
-    const hour = hourOf(at);
-    if (line.judged?.hour !== hour) line.judged = { hour, expectedFrom: line.hours.unusualSilence(hour) };
-    const { expectedFrom } = line.judged;
-    if (expectedFrom === null) return null;
+  async #silence(
+    locationId: string,
+    line: Line,
+    expectedFrom: number,
+    at: number,
+  ): Promise<LineTraffic['silent']> {
     const counts = await this.#deps.journal.counts({
       locationIds: [locationId],
       from: expectedFrom * HOUR_MS,
@@ -117,6 +120,12 @@ export class LineWatch {
 }
 
 const hourOf = (time: number) => Math.floor(time / HOUR_MS);
+
+/** The hour from which on a text was expected, or null if the silence of the line is usual. */
+function unusualSilence(line: Line, hour: number): number | null {
+  if (line.judged?.hour !== hour) line.judged = { hour, expectedFrom: line.hours.unusualSilence(hour) };
+  return line.judged.expectedFrom;
+}
 
 function add(line: Line, time: number): void {
   line.hours.add(hourOf(time));
