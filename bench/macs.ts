@@ -15,7 +15,7 @@ import type { FleetCommand, FleetReport } from './macs/fleet.ts';
 import type { ProcessReport } from './macs/process-report.ts';
 
 const HEARTBEAT_SEC = 15;
-const ACTIVATED_AT_ONCE = 100;
+const SEATS = 100;
 const PER_SECOND = 200;
 const SETTLE_MS = 35_000;
 
@@ -113,6 +113,8 @@ async function startServer(file: string): Promise<{ child: ChildProcess; address
       HOST: '127.0.0.1',
       LOG_LEVEL: 'warn',
       MAC_HEARTBEAT_SEC: String(HEARTBEAT_SEC),
+      // By default a second license does not take a location by itself.
+      LOCATION_CLAIM: 'first',
       CRM_PUBLIC_KEY: key.publicKey,
       RATE_LIMIT_ENROLMENT: unlimited,
       RATE_LIMIT_MAC_SOCKET: unlimited,
@@ -134,15 +136,15 @@ async function enrol(
   macs: number,
 ): Promise<[string, string][]> {
   const enrolled: [string, string][] = [];
-  const response = await fetch(`${operatorUrl}/operator/licenses`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${operatorToken}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ label: 'bench', maxSeats: macs }),
-  });
-  const { key: licenseKey } = (await response.json()) as { key: string };
   while (enrolled.length < macs) {
-    const count = Math.min(ACTIVATED_AT_ONCE, macs - enrolled.length);
-    const activated = await Promise.all(Array.from({ length: count }, () => activate(url, { licenseKey })));
+    const response = await fetch(`${operatorUrl}/operator/licenses`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${operatorToken}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ label: 'bench', maxSeats: SEATS }),
+    });
+    const { key: licenseKey } = (await response.json()) as { key: string };
+    const seats = Math.min(SEATS, macs - enrolled.length);
+    const activated = await Promise.all(Array.from({ length: seats }, () => activate(url, { licenseKey })));
     for (const { deviceToken = '' } of activated) enrolled.push([deviceToken, `loc${enrolled.length}`]);
   }
   return enrolled;

@@ -181,10 +181,20 @@ export class SqlLocations {
   }
 
   async list(): Promise<Location[]> {
-    return await this.#store.read('locations cannot be read', async (db) => {
-      const rows = await db.selectFrom('locations').selectAll().orderBy('location_id').execute();
-      return rows.map(locationOf);
-    });
+    return await this.#store.read('locations cannot be read', (db) =>
+      db
+        .selectFrom('locations')
+        .select([
+          'location_id as locationId',
+          'state',
+          'license_id as licenseId',
+          'device_row as deviceRow',
+          'created_at as createdAt',
+          'updated_at as updatedAt',
+        ])
+        .orderBy('location_id')
+        .execute(),
+    );
   }
 }
 
