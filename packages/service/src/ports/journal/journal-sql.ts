@@ -6,6 +6,7 @@ import type { Log } from '@footbridge/runtime/log';
 import { Batcher } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
 import type { Queries } from '../../sql/open-database.ts';
+import { rankOf } from './journal.ts';
 import type {
   CountQuery,
   Journal,
@@ -26,7 +27,7 @@ import { createRequestStatuses, lastOf } from './sql-request-statuses.ts';
 import type { RequestKey, RequestStatus } from './sql-request-statuses.ts';
 import { createReader } from './sql-reader.ts';
 import { RecentEvents } from './recent-events.ts';
-import { createWriteBatch, rankOf } from './sql-write-behind.ts';
+import { createWriteBatch } from './sql-write-behind.ts';
 import type { Batch, Unwritten, WriteBatch } from './sql-write-behind.ts';
 
 export interface SqlJournal extends Journal, JournalReader, PersonJournal, JournalFeed {

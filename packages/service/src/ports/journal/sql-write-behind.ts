@@ -3,6 +3,7 @@ import type { RawBuilder } from 'kysely';
 
 import type { Queries } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
+import { EARLY_STATES } from './journal.ts';
 import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
 
 /** A step as it is stored. */
@@ -38,18 +39,6 @@ export type Batch = Map<string, Unwritten>;
 export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 const MAX_STEPS_LENGTH = 16_000;
-
-/**
- * The states of an outbound message before the last one, in order. A node rejects a message also when it does not know whether another one
- * has written it. The states of an inbound message have no order: it can be tried again.
- */
-const EARLY_STATES: readonly MessageState[] = ['accepted', 'rejected', 'written', 'pending'];
-
-/** A state never replaces one of a higher rank. */
-export function rankOf(state: MessageState | undefined): number {
-  if (state === undefined) return 0;
-  return EARLY_STATES.includes(state) ? EARLY_STATES.indexOf(state) + 1 : EARLY_STATES.length + 1;
-}
 
 export function createWriteBatch({ db, commit }: Queries): WriteBatch {
   const insertMessages = queriesBySize(
