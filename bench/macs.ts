@@ -90,7 +90,7 @@ async function measure(name: 'ws' | 'footbridge', macs: number): Promise<Row> {
       lost: macs - storm.registered,
     };
   } finally {
-    fleet.send({ do: 'leave' } satisfies FleetCommand);
+    if (fleet.connected) fleet.send({ do: 'leave' } satisfies FleetCommand);
     server.child.send('stop');
     await once(server.child, 'exit');
   }

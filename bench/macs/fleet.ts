@@ -43,7 +43,7 @@ class FleetMac {
             if (text.startsWith('{"type":"registered"')) resolve();
           },
           lost: (reason) => {
-            // Such a Mac must not reconnect: it would be rejected again.
+            // These codes are final: the Mac would be rejected again.
             if (reason.startsWith('closed with 45')) return reject(new Error(reason));
             this.retries++;
             setTimeout(attempt, RETRY_MS);

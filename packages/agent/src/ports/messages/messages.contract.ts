@@ -83,7 +83,7 @@ export function messagesContract(open: () => Messages | Promise<Messages>): void
     );
     // Messages can mark a message as sent before it has marked the file as transferred.
     const attachments = () => messages.store.rowByGuid(guid)?.attachments;
-    await until(() => attachments()?.every(({ state }) => state === 'ready'));
+    await until(() => attachments()?.[0]?.state === 'ready');
     expect(attachments()).toMatchObject([{ name: 'note.txt', mime: 'text/plain', isSticker: false }]);
   });
 

@@ -180,6 +180,8 @@ class Gateway implements MacGateway, SessionHost {
     if (device?.status !== 'active') return await this.#rejectToken(socket, address);
     if (this.#draining)
       return this.#deps.rejectUpgrade(socket, unavailable('This node is shutting down; connect again.'));
+    // Its `close` event has passed: nothing would release the slot.
+    if (socket.destroyed) return;
     const release = this.#sockets.enter({ device: device.deviceRow });
     if (typeof release === 'string')
       return this.#deps.rejectUpgrade(

@@ -127,7 +127,7 @@ export class Overview {
           oauth: grants.get(locationId) ?? null,
         });
       }
-      // There may be thousands, and webhooks wait meanwhile.
+      // There may be thousands: lets webhooks run in between.
       await nextTurn();
     }
     return all;

@@ -179,7 +179,7 @@ it('changes nothing while the facts cannot be read', async () => {
 it.each([
   { tookMs: 100, everySec: 15 },
   { tookMs: 300, everySec: 30 },
-  { tookMs: 2000, everySec: 45 },
+  { tookMs: 2000, everySec: 30 },
 ])('checks every $everySec seconds when a check takes $tookMs ms', async ({ tookMs, everySec }) => {
   const clock = new FakeClock();
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});

@@ -20,10 +20,10 @@ export interface IssueWatchDeps {
 }
 
 const CHECK_MS = 15_000;
-/** With thousands of locations a check takes long; it then runs less often, so that checks take about a hundredth of the time. */
+/** With thousands of locations a check is slow; it then runs less often, to use about 1 % of the time. */
 const MAX_SHARE = 0.01;
-/** Other nodes must not take this one for gone. */
-const MAX_CHECK_MS = 45_000;
+/** Other nodes must not assume that this one has died. */
+const MAX_CHECK_MS = 30_000;
 /** A finding opens an issue once this node has found it for this long. The default is 0. */
 const HOLD_MS: Partial<Record<IssueKind, number>> = {
   mac_offline: 300_000,
@@ -60,12 +60,13 @@ export class IssueWatch {
       const began = deps.clock.monotonic();
       if (this.#isChecking || began < this.#nextCheckAt) return;
       this.#isChecking = true;
-      this.#checking = this.#check().finally(() => {
-        this.#isChecking = false;
-        const tookMs = deps.clock.monotonic() - began;
-        // Half an interval less: the tick that is nearest to that time.
-        this.#nextCheckAt = began + Math.min(tookMs / MAX_SHARE, MAX_CHECK_MS) - CHECK_MS / 2;
-      });
+      this.#checking = this.#check()
+        .then((isDone) => {
+          const tookMs = isDone ? deps.clock.monotonic() - began : 0;
+          // Minus half an interval, so that the nearest tick runs the check.
+          this.#nextCheckAt = began + Math.min(tookMs / MAX_SHARE, MAX_CHECK_MS) - CHECK_MS / 2;
+        })
+        .finally(() => (this.#isChecking = false));
     });
   }
 
@@ -79,16 +80,19 @@ export class IssueWatch {
     await this.#checking;
   }
 
-  async #check(): Promise<void> {
+  /** Resolves with false if the check failed. */
+  async #check(): Promise<boolean> {
     const { log } = this.#deps;
     try {
       await this.#compare(await this.#deps.facts());
       if (this.#isFailing) log.info({ event: 'issue.checked' }, 'issues can be checked again');
       this.#isFailing = false;
+      return true;
     } catch (error) {
       if (!this.#isFailing)
         log.warn({ event: 'issue.check_failed', err: error }, 'issues not checked, will retry');
       this.#isFailing = true;
+      return false;
     }
   }
 

@@ -12,7 +12,7 @@ const USUAL_SHARE = 0.5;
 
 /** The hours, counted from 1970, in which a line received a text. One bit each. */
 export class ActiveHours {
-  /** Undefined until the first text: most memory of a silent line would be its bits. */
+  /** Undefined until the first text: the bits would be most of the memory of a silent line. */
   #bits: Uint8Array | undefined;
   #first = Infinity;
   #last = -Infinity;

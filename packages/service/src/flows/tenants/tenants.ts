@@ -83,8 +83,8 @@ export async function visitTenants<Location extends TenantLocation>(
   locations: readonly Location[],
   visit: (location: Location, path: TenantPath) => void,
 ): Promise<void> {
+  const withToken = await deps.withPrivateToken(locations.map(({ locationId }) => locationId));
   for (const some of batches(locations)) {
-    const withToken = await deps.withPrivateToken(some.map(({ locationId }) => locationId));
     for (const location of some)
       visit(location, tenantPath(factsOf(deps, location, tokenOf(location, withToken))));
     await nextTurn();

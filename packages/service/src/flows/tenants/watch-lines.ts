@@ -62,7 +62,7 @@ export class LineWatch {
       if (++judged % MAX_BATCH === 0) await nextTurn();
       const own = sends.get(locationId);
       const expectedFrom = unusualSilence(line, hourOf(at));
-      // Nearly every line, in a fleet of thousands.
+      // This is true of nearly every line in a large fleet.
       if (own === undefined && expectedFrom === null) continue;
       const traffic = {
         unanswered: unanswered(own ?? [], at),
@@ -121,7 +121,7 @@ export class LineWatch {
 
 const hourOf = (time: number) => Math.floor(time / HOUR_MS);
 
-/** The hour from which on a text was expected, or null if the silence of the line is usual. */
+/** The first hour in which a text was expected, or null if the silence of the line is usual. */
 function unusualSilence(line: Line, hour: number): number | null {
   if (line.judged?.hour !== hour) line.judged = { hour, expectedFrom: line.hours.unusualSilence(hour) };
   return line.judged.expectedFrom;
