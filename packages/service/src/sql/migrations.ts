@@ -388,6 +388,13 @@ const requestsOfMessage: Migration = {
   },
 };
 
+/** The claim of a new location counts those of its license: without an index, it reads the locations of all licenses. */
+const locationsOfLicense: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.createIndex('locations_license').on('locations').column('license_id').execute();
+  },
+};
+
 // Auto-increment is the only difference between the two dialects.
 const CHANGES = {
   sqlite:
@@ -419,4 +426,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0016-reach-fields': reachFields,
   '0017-asset-totals': assetTotals,
   '0018-requests-of-a-message': requestsOfMessage,
+  '0019-locations-of-a-license': locationsOfLicense,
 };

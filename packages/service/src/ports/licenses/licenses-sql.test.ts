@@ -1,6 +1,7 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
@@ -43,6 +44,15 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     const open = () => openDatabase({ engine: 'postgres', url }, () => {});
     return engineOn([await open(), await open()]);
   });
+});
+
+it('M8 counts the locations of a license without reading those of others', async () => {
+  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
+  const { rows } = await sql<{
+    detail: string;
+  }>`explain query plan select count(*) from locations where license_id = 'l'`.execute(database.db);
+  expect(rows.map(({ detail }) => detail).join()).toMatch(/^SEARCH locations .*locations_license/);
+  await database.close();
 });
 
 describe('the SQL licenses port without its database', () => {
