@@ -33,7 +33,8 @@ export function serveReports(stop: () => unknown): { clock: Clock } {
     for (let round = 0; round < 3; round++)
       globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     const { rss, heapUsed: heap } = process.memoryUsage();
-    stalls.reset();
+    // Later: the delay that the collections have caused is recorded at the next tick.
+    setTimeout(() => stalls.reset(), 100);
     longestTimer = 0;
     cpu = process.cpuUsage();
     since = performance.now();

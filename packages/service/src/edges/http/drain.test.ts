@@ -164,16 +164,16 @@ describe('a listener that drains', () => {
     const connections = 50;
     const flags = new Int32Array(new SharedArrayBuffer(4));
     const port = Number(new URL(listener.url).port);
-    const clients = new Worker(CLIENTS_IN_THREAD, {
+    const thread = new Worker(CLIENTS_IN_THREAD, {
       eval: true,
       workerData: { flags, port, request: GET, connections },
     });
-    const answered = once(clients, 'message');
+    const answered = once(thread, 'message');
     // The kernel completes the connections while this thread waits.
     expect(Atomics.wait(flags, 0, 0, 60_000)).not.toBe('timed-out');
     await listener.close({ idleMs: 100, withinMs: LONG });
     expect(await answered).toEqual([connections]);
-    await clients.terminate();
+    await thread.terminate();
   });
 
   it('responds to the request in flight with Connection: close', async () => {
