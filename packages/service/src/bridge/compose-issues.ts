@@ -104,14 +104,14 @@ export function composeIssues(
     );
     const troubled: IssueFacts['tenants'][number][] = [];
     const lineStates: Liveness['state'][] = [];
-    const path = {
+    const known = {
       withPrivateToken: tenants.withPrivateToken,
       // Only the node that holds the socket makes CRM calls; results on other nodes may be stale.
       crmCalls: (locationId: string) => (elsewhere.has(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
       traffic: (locationId: string) => lines.of(locationId),
       now: () => clock.now(),
     };
-    await visitTenants(path, locations, ({ locationId, state, lastDevice, connected }, { broken }) => {
+    await visitTenants(known, locations, ({ locationId, state, lastDevice, connected }, { broken }) => {
       const liveness = livenessOf({ broken });
       if (liveness !== null) lineStates.push(liveness.state);
       const hadMac = state === 'bound' && lastDevice !== null;
