@@ -9,7 +9,7 @@ import { AGENT_VERSION } from '../config/version.ts';
 import { isLocked } from '../edges/data-dir.ts';
 import { LogFile } from '../edges/log-file.ts';
 import { comeBack, stayAway } from '../edges/stay-away.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, DataDirLockedError } from '../errors.ts';
 import type { Output } from './output.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
@@ -23,8 +23,10 @@ export async function run(read: ReadConfig, failpoints: string | undefined, outp
   try {
     return await runAgent(read.value, failpoints);
   } catch (error) {
-    if (error instanceof ConfigurationError) return cannotRun([error.message], read.dataDir, output);
-    throw error;
+    if (!(error instanceof ConfigurationError)) throw error;
+    // The other agent may end at any time, and launchd must start this one then.
+    const mayRunLater = error instanceof DataDirLockedError;
+    return cannotRun([error.message], mayRunLater ? undefined : read.dataDir, output);
   }
 }
 

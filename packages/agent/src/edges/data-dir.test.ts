@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
@@ -10,6 +12,17 @@ import { isLocked, lockDataDir } from './data-dir.ts';
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Reads as `isLocked` does, but for 200 ms. */
+const LOOK = `
+  const { DatabaseSync } = require('node:sqlite');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const db = new DatabaseSync(workerData);
+  db.exec('BEGIN; SELECT name FROM sqlite_schema');
+  parentPort.postMessage('looking');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  db.close();
+`;
+
 describe('the lock of the data folder', () => {
   it('has one holder at a time and can be taken again after its release', () => {
     expect(isLocked(folder)).toBe(false);
@@ -18,5 +31,13 @@ describe('the lock of the data folder', () => {
     expect(() => lockDataDir(folder)).toThrow(DataDirLockedError);
     unlock();
     expect(isLocked(folder)).toBe(false);
+  });
+
+  it('is not held by a command that looks at it, and can be taken as soon as that one is done', async () => {
+    const looking = new Worker(LOOK, { eval: true, workerData: join(folder, 'agent.lock') });
+    await once(looking, 'message');
+    expect(isLocked(folder)).toBe(false);
+    expect(lockDataDir(folder)).not.toThrow();
+    await once(looking, 'exit');
   });
 });

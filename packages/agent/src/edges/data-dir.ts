@@ -14,6 +14,9 @@ export function makeDataDir(dataDir: string): void {
   chmodSync(dataDir, 0o700);
 }
 
+/** How long the agent waits for commands that look at the lock: they share it for a moment. */
+const LOOK_MS = 2000;
+
 /**
  * Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError when another
  * process holds the lock. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
@@ -21,7 +24,7 @@ export function makeDataDir(dataDir: string): void {
 export function lockDataDir(dataDir: string): () => void {
   const db = new DatabaseSync(lockPath(dataDir));
   try {
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    db.exec(`PRAGMA busy_timeout = ${LOOK_MS}; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE`);
   } catch (error) {
     db.close();
     throw new DataDirLockedError(dataDir, { cause: error });
@@ -29,12 +32,15 @@ export function lockDataDir(dataDir: string): () => void {
   return () => db.close();
 }
 
+/** Whether an agent runs in the data folder. Takes a shared lock, so commands that look at the same time do not see each other. */
 export function isLocked(dataDir: string): boolean {
+  const db = new DatabaseSync(lockPath(dataDir));
   try {
-    lockDataDir(dataDir)();
+    db.prepare('SELECT name FROM sqlite_schema').all();
     return false;
-  } catch (error) {
-    if (error instanceof DataDirLockedError) return true;
-    throw error;
+  } catch {
+    return true;
+  } finally {
+    db.close();
   }
 }
