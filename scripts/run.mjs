@@ -4,4 +4,4 @@ import process from 'node:process';
 import { launch } from '../packages/runtime/src/launch.js';
 
 const [, , entry, ...args] = process.argv;
-launch(entry, args);
+await launch(entry, args);

@@ -4,4 +4,4 @@ import { fileURLToPath } from 'node:url';
 
 import { launch } from '@footbridge/runtime/launch.js';
 
-launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));
+await launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));

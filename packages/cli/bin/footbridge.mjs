@@ -13,5 +13,5 @@ const PROGRAMS = new Map([
 const [command = '', ...args] = process.argv.slice(2);
 const program = PROGRAMS.get(command);
 if (program === undefined)
-  launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));
-else launch(fileURLToPath(new URL(program, import.meta.url)), args);
+  await launch(fileURLToPath(new URL('../src/main.ts', import.meta.url)), process.argv.slice(2));
+else await launch(fileURLToPath(new URL(program, import.meta.url)), args);

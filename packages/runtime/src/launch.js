@@ -1,26 +1,30 @@
 // Starts a program on a Node that can run it. Plain JavaScript: the first Node to read this file may be too old for more.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import module from 'node:module';
 import { delimiter, dirname } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { bundleOf } from './bundle.js';
 import { MODULES, compileCache, isCheckout } from './compile-cache.js';
-import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.js';
+import { chooseNode, isAtLeast, minimumNode, nodePackage, usesMusl } from './choose-node.js';
 
 /** The exit code of the dynamic loader, after it named the missing library. */
 const LOADER_FAILED = 127;
 const LIBRARY_MISSING =
   'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
 
+/** The first Node that warns of nothing that Footbridge uses. Older ones need an option, which only a new process can have. */
+const SILENT_NODE = '26';
+
 /**
- * Runs `entry`, or its bundle, with `args` on the Node that `chooseNode` selects. Replaces this process if possible. Otherwise starts a child process, and
+ * Runs `entry`, or its bundle, with `args` on the Node that `chooseNode` selects: in this process if possible. Otherwise starts a child process, and
  * exits with its exit code or signal. Exits with 3 when there is no Node that can run it.
  * @param {string} entry
  * @param {readonly string[]} args
  */
-export function launch(entry, args) {
+export async function launch(entry, args) {
   const choice = chooseNode({
     running: { path: process.execPath, version: process.versions.node },
     packaged: packagedNode(),
@@ -32,7 +36,7 @@ export function launch(entry, args) {
     process.stderr.write(`${choice.problem}\n`);
     process.exit(3);
   }
-  const command = ['--disable-warning=ExperimentalWarning', bundleOf(entry), ...args];
+  const program = bundleOf(entry);
   const env = {
     ...process.env,
     // Tools that a script starts (vitest, oxlint …) find the same Node.
@@ -40,10 +44,18 @@ export function launch(entry, args) {
     ...compileCache(),
   };
   const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined;
+  const isThisNode = choice.path === process.execPath;
+  if (isThisNode && program !== entry && isAtLeast(process.versions.node, SILENT_NODE)) {
+    Object.assign(process.env, env);
+    if (isUnderNpm) endWithNpm(() => process.kill(process.pid, 'SIGTERM'));
+    await runHere(program, args);
+    return;
+  }
+  const command = ['--disable-warning=ExperimentalWarning', program, ...args];
   // The profiler's SIGPROF would end the program that replaces this process.
   const isProfiled = process.env['NODE_OPTIONS']?.includes('--cpu-prof') ?? false;
   // Saves the memory of a second process. Only for the Node that is running: if a different one cannot start, this process reports why.
-  if (choice.path === process.execPath && !isUnderNpm && !isProfiled && process.platform !== 'win32')
+  if (isThisNode && !isUnderNpm && !isProfiled && process.platform !== 'win32')
     process.execve?.(choice.path, [choice.path, ...command], env);
   // Installed before the program starts: a signal during the start would end this process and leave the program running.
   // The terminal sends SIGINT to the whole process group. Forwarding it would count as a second, forced interrupt.
@@ -53,7 +65,7 @@ export function launch(entry, args) {
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));
   const child = spawn(choice.path, command, { stdio: 'inherit', env });
-  if (isUnderNpm) endWithNpm(child);
+  if (isUnderNpm) endWithNpm(() => child.kill('SIGTERM'));
   child.on('error', (error) => {
     process.stderr.write(`${choice.path} could not be started: ${error.message}\n`);
     process.exit(70);
@@ -65,6 +77,18 @@ export function launch(entry, args) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+/**
+ * Runs a bundle in this process. Not for a source file, which may ask whether it is the main module.
+ * @param {string} bundle
+ * @param {readonly string[]} args
+ */
+async function runHere(bundle, args) {
+  process.argv.splice(1, Infinity, bundle, ...args);
+  const { NODE_COMPILE_CACHE } = process.env;
+  if (NODE_COMPILE_CACHE !== undefined) module.enableCompileCache(NODE_COMPILE_CACHE);
+  await import(pathToFileURL(bundle).href);
 }
 
 /**
@@ -84,9 +108,9 @@ function packagedNode() {
 
 /**
  * npm runs scripts in a shell that does not forward signals: when that shell is gone, the program must end too.
- * @param {import('node:child_process').ChildProcess} child
+ * @param {() => void} end
  */
-function endWithNpm(child) {
+function endWithNpm(end) {
   const parent = process.ppid;
-  setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
+  setInterval(() => process.ppid !== parent && end(), 500).unref();
 }

@@ -1,59 +1,95 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+
+import { bundlePath, fileListPath } from './bundle.js';
 
 const LAUNCH = new URL('launch.js', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-launch-'));
+const entry = join(folder, 'src/program.ts');
+const bundle = bundlePath(entry);
+const starter = join(folder, 'starter.mjs');
+for (const path of [entry, bundle]) mkdirSync(dirname(path));
+writeFileSync(
+  starter,
+  `import { launch } from ${JSON.stringify(LAUNCH)};\nawait launch(${JSON.stringify(entry)}, process.argv.slice(2));\n`,
+);
+afterEach(() => rmSync(fileListPath(bundle), { force: true }));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Under npm the program runs in a child process. Otherwise it replaces the launcher. */
+const UNDER_NPM = { ...process.env, npm_lifecycle_event: 'start' };
+const WITHOUT_NPM = { ...process.env, npm_lifecycle_event: undefined };
+const PROFILED = { ...WITHOUT_NPM, NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` };
+
+/** Under npm, a source file runs in a child process. Otherwise it replaces the launcher. A bundle runs in the launcher's process. */
 const WAYS = [
-  ['under npm', { ...process.env, npm_lifecycle_event: 'start' }],
-  ['without npm', { ...process.env, npm_lifecycle_event: undefined }],
+  ['a source file under npm', UNDER_NPM, writeSource],
+  ['a source file without npm', WITHOUT_NPM, writeSource],
+  ['a bundle under npm', UNDER_NPM, writeBundle],
+  ['a bundle without npm', WITHOUT_NPM, writeBundle],
 ] as const;
 
-function launched(env: NodeJS.ProcessEnv, program: string, ...args: string[]) {
-  const entry = join(folder, 'program.ts');
-  writeFileSync(entry, program);
-  const starter = join(folder, 'starter.mjs');
-  writeFileSync(
-    starter,
-    `import { launch } from ${JSON.stringify(LAUNCH)};\nlaunch(${JSON.stringify(entry)}, process.argv.slice(2));\n`,
-  );
-  return spawnSync(process.execPath, [starter, ...args], { encoding: 'utf8', env });
+function writeSource(program: string): void {
+  writeFileSync(entry, `type OnlyInTypeScript = string;\n${program}`);
 }
 
-describe.for(WAYS)('launch %s', ([, env]) => {
-  it('runs TypeScript with the arguments and exits with its code', () => {
-    const program =
-      'const args: string[] = process.argv.slice(2); console.log(args.join()); process.exit(7);';
-    expect(launched(env, program, 'a', 'b')).toMatchObject({
-      stdout: 'a,b\n',
-      stderr: '',
-      status: 7,
-      signal: null,
-    });
+function writeBundle(program: string): void {
+  writeFileSync(bundle, program);
+  writeFileSync(fileListPath(bundle), '[]');
+}
+
+const run = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+  spawnSync(process.execPath, [starter, ...args], { encoding: 'utf8', env });
+
+describe.for(WAYS)('launch with %s', ([, env, write]) => {
+  it('passes the arguments on and exits with the code of the program', () => {
+    write('const [, , ...args] = process.argv; console.log(args.join()); process.exit(7);');
+    expect(run(env, 'a', 'b')).toMatchObject({ stdout: 'a,b\n', stderr: '', status: 7, signal: null });
   });
 
   it('ends with the signal that ended the program', () => {
-    const program = "process.kill(process.pid, 'SIGTERM'); setTimeout(() => {}, 60_000);";
-    expect(launched(env, program)).toMatchObject({ status: null, signal: 'SIGTERM' });
+    write("process.kill(process.pid, 'SIGTERM'); setTimeout(() => {}, 60_000);");
+    expect(run(env)).toMatchObject({ status: null, signal: 'SIGTERM' });
+  });
+
+  it('reports an error of the program and exits with 1', () => {
+    write("throw new Error('out of paper');");
+    expect(run(env)).toMatchObject({ status: 1, stderr: expect.stringContaining('out of paper') });
   });
 });
 
-it('replaces its own process, except under npm, where the launcher must notice that npm has ended', () => {
-  const program = 'process.stdout.write(String(process.ppid));';
-  const [underNpm, alone] = WAYS.map(([, env]) => launched(env, program).stdout);
-  expect(alone).toBe(String(process.pid));
-  expect(underNpm).not.toBe(String(process.pid));
+it.each([
+  ['a source file under npm', UNDER_NPM, writeSource, false],
+  ['a source file', WITHOUT_NPM, writeSource, true],
+  ['a bundle under npm', UNDER_NPM, writeBundle, true],
+  ['a source file under --cpu-prof', PROFILED, writeSource, false],
+])('%s: whether it runs in the process of the launcher', (_name, env, write, isSame) => {
+  write('process.stdout.write(String(process.pid));');
+  const { pid, stdout } = run(env);
+  expect(stdout).toMatch(/^\d+$/);
+  expect(Number(stdout) === pid).toBe(isSame);
 });
 
-it('does not replace its own process under --cpu-prof', () => {
-  const env = { ...WAYS[1][1], NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` };
-  const { stdout } = launched(env, 'process.stdout.write(String(process.ppid));');
-  expect(stdout).toMatch(/^\d+$/);
-  expect(stdout).not.toBe(String(process.pid));
+it.each([
+  ['a source file', writeSource],
+  ['a bundle', writeBundle],
+])('%s gets SIGTERM when the shell of npm has gone', async (_name, write) => {
+  write(`
+    process.on('SIGTERM', () => { console.log('ended'); process.exit(); });
+    console.log('started');
+    setTimeout(() => {}, 60_000);
+  `);
+  const shell = spawn('sh', ['-c', '"$0" "$1"; true', process.execPath, starter], {
+    env: UNDER_NPM,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  for await (const data of shell.stdout) {
+    output += String(data);
+    if (output === 'started\n') shell.kill('SIGKILL');
+  }
+  expect(output).toBe('started\nended\n');
 });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -101,6 +102,22 @@ describe('the supervisor of the service', () => {
     await until(() => readdirSync(folder).includes('told'));
     await service.halt();
     await until(() => readFileSync(told, 'utf8') === 'READY=1\nSTOPPING=1\n');
+  });
+});
+
+describe('Control-C', () => {
+  it('stops the service gracefully although npm sends SIGINT a second time; pressed again, it ends the service at once', async () => {
+    const service = await startService({ env: { DRAIN_GRACE_SEC: '60' } });
+    cleanup.add(() => service.stop());
+    // A stopping service waits for idle connections, such as the one that this request leaves open.
+    await (await fetch(`${service.url}/health`)).text();
+    process.kill(service.pid, 'SIGINT');
+    await service.logged('stopping');
+    process.kill(service.pid, 'SIGINT');
+    await sleep(1000);
+    expect(service.isRunning).toBe(true);
+    process.kill(service.pid, 'SIGINT');
+    expect(await service.exited).toEqual({ code: 130, signal: null });
   });
 });
 

@@ -15,6 +15,8 @@ const run = promisify(execFile);
 
 const STOP_TIMED_OUT = 75;
 const BUG = 70;
+/** Control-C sends SIGINT to every process of the terminal, and npm then passes on its own. */
+const ONE_KEY_MS = 500;
 
 function fail(error: unknown): never {
   if (error instanceof StartError) {
@@ -86,13 +88,13 @@ async function collectGarbage(): Promise<void> {
   session.disconnect();
 }
 
-let stopping = false;
+let stoppingSince: number | undefined;
 function stop(signal: string): void {
-  if (stopping) {
-    if (signal === 'SIGINT') process.exit(130);
+  if (stoppingSince !== undefined) {
+    if (signal === 'SIGINT' && performance.now() - stoppingSince > ONE_KEY_MS) process.exit(130);
     return;
   }
-  stopping = true;
+  stoppingSince = performance.now();
   log.info({ event: 'service.stopping', signal }, 'stopping');
   setTimeout(() => {
     const { stopping: part = 'none', closeWithinMs: withinMs } = bridge;
