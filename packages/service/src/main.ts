@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 
 import { createLog } from '@footbridge/runtime/log';
+import { keepNextTickFast } from '@footbridge/runtime/next-tick';
 
 import { createBridge } from './bridge/bridge.ts';
 import { textInsteadOfStart } from './config/command-line.ts';
@@ -51,6 +52,7 @@ function configure(): LoadedConfig {
   }
 }
 
+keepNextTickFast();
 readArguments();
 const { config, warnings, summary } = configure();
 const log = createLog(config.logLevel);
