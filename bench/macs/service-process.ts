@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import { createLog } from '@footbridge/runtime/log';
+import { tuneV8 } from '@footbridge/runtime/tune-v8';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
 import { loadConfig } from '@footbridge/service/config/config';
 import { serveReports } from './process-report.ts';
 
+tuneV8();
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 const { config } = loadConfig({ ...process.env, DATA_DIR: folder });
 const log = createLog(config.logLevel, { destination: { write: (line) => void process.stderr.write(line) } });

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 
 import { createLog } from '@footbridge/runtime/log';
-import { keepNextTickFast } from '@footbridge/runtime/next-tick';
+import { tuneV8 } from '@footbridge/runtime/tune-v8';
 
 import { createBridge } from './bridge/bridge.ts';
 import { textInsteadOfStart } from './config/command-line.ts';
@@ -52,7 +52,7 @@ function configure(): LoadedConfig {
   }
 }
 
-keepNextTickFast();
+tuneV8();
 readArguments();
 const { config, warnings, summary } = configure();
 const log = createLog(config.logLevel);
