@@ -29,7 +29,7 @@ export class LocationFixedError extends ConfigurationError {
   }
 }
 
-/** Two agents on one journal would send every message twice. */
+/** Two agents on one journal would send every message twice. This one can start when the other has ended. */
 export class DataDirLockedError extends ConfigurationError {
   override readonly name = 'DataDirLockedError';
   constructor(dataDir: string, options?: ErrorOptions) {

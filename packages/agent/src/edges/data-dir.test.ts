@@ -12,13 +12,13 @@ import { isLocked, lockDataDir } from './data-dir.ts';
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Reads as `isLocked` does, but for 200 ms. */
-const LOOK = `
+/** Holds the shared lock of `isLocked` for 200 ms. */
+const CHECK = `
   const { DatabaseSync } = require('node:sqlite');
   const { parentPort, workerData } = require('node:worker_threads');
   const db = new DatabaseSync(workerData);
   db.exec('BEGIN; SELECT name FROM sqlite_schema');
-  parentPort.postMessage('looking');
+  parentPort.postMessage('checking');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   db.close();
 `;
@@ -33,11 +33,11 @@ describe('the lock of the data folder', () => {
     expect(isLocked(folder)).toBe(false);
   });
 
-  it('is not held by a command that looks at it, and can be taken as soon as that one is done', async () => {
-    const looking = new Worker(LOOK, { eval: true, workerData: join(folder, 'agent.lock') });
-    await once(looking, 'message');
+  it('is free while a command checks it, and can be taken when that command is done', async () => {
+    const checking = new Worker(CHECK, { eval: true, workerData: join(folder, 'agent.lock') });
+    await once(checking, 'message');
     expect(isLocked(folder)).toBe(false);
-    expect(lockDataDir(folder)).not.toThrow();
-    await once(looking, 'exit');
+    lockDataDir(folder)();
+    await once(checking, 'exit');
   });
 });

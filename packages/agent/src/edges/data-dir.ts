@@ -14,17 +14,17 @@ export function makeDataDir(dataDir: string): void {
   chmodSync(dataDir, 0o700);
 }
 
-/** How long the agent waits for commands that look at the lock: they share it for a moment. */
-const LOOK_MS = 2000;
+/** How long to wait for processes that check the lock: `isLocked` holds a shared lock while it reads. */
+const LOCK_TIMEOUT_MS = 2000;
 
 /**
  * Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError when another
- * process holds the lock. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
+ * process still holds the lock after that. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
  */
 export function lockDataDir(dataDir: string): () => void {
   const db = new DatabaseSync(lockPath(dataDir));
   try {
-    db.exec(`PRAGMA busy_timeout = ${LOOK_MS}; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE`);
+    db.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}; BEGIN EXCLUSIVE`);
   } catch (error) {
     db.close();
     throw new DataDirLockedError(dataDir, { cause: error });
@@ -32,7 +32,7 @@ export function lockDataDir(dataDir: string): () => void {
   return () => db.close();
 }
 
-/** Whether an agent runs in the data folder. Takes a shared lock, so commands that look at the same time do not see each other. */
+/** Whether an agent runs in the data folder. Takes a shared lock, so concurrent checks do not block each other. */
 export function isLocked(dataDir: string): boolean {
   const db = new DatabaseSync(lockPath(dataDir));
   try {
