@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import { createLog } from '@footbridge/runtime/log';
-import { tuneV8 } from '@footbridge/runtime/tune-v8';
+import { keepNextTickFast, turnPretenuringOff } from '@footbridge/runtime/tune-v8';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
 import { loadConfig } from '@footbridge/service/config/config';
 import { serveReports } from './process-report.ts';
 
-tuneV8();
+keepNextTickFast();
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 const { config } = loadConfig({ ...process.env, DATA_DIR: folder });
 const log = createLog(config.logLevel, { destination: { write: (line) => void process.stderr.write(line) } });
@@ -21,4 +21,5 @@ const { clock } = serveReports(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 bridge = await createBridge(config, { log, clock });
+turnPretenuringOff();
 process.send?.({ url: bridge.url, operatorUrl: bridge.operatorUrl, operatorToken: bridge.operatorToken });

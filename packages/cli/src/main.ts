@@ -1,3 +1,5 @@
+import { onStopSignal } from '@footbridge/runtime/stop-signals';
+
 import { EXIT } from './cli-error.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
@@ -13,12 +15,16 @@ for (const stream of [process.stdout, process.stderr])
   });
 
 /** The first Ctrl-C exits after the cleanups, the second one at once. */
-process.once('SIGINT', () => {
-  process.once('SIGINT', () => process.exit(EXIT.interrupted));
-  const pending = [...cleanups];
-  cleanups.clear();
-  void Promise.allSettled(pending.map((cleanup) => cleanup())).then(() => process.exit(EXIT.interrupted));
-});
+const exit = () => process.exit(EXIT.interrupted);
+onStopSignal(
+  ['SIGINT'],
+  () => {
+    const pending = [...cleanups];
+    cleanups.clear();
+    void Promise.allSettled(pending.map((cleanup) => cleanup())).then(exit);
+  },
+  exit,
+);
 
 // All times are printed in the time zone of the process.
 if (process.argv.includes('--utc')) process.env['TZ'] = 'UTC';

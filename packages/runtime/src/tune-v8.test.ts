@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 
 const MODULE = new URL('tune-v8.ts', import.meta.url).href;
 
-/** Returns the nanoseconds that a call of `process.nextTick` takes after a major garbage collection that found no tick: the best of ten attempts. */
-function nanosPerTick(prelude: string): number {
+/** Returns the nanoseconds that a call of `process.nextTick` takes, at best of ten attempts, after `setUp` ran while no tick was queued. */
+function nanosPerTick(prelude: string, setUp: string): number {
   const program = `
     ${prelude}
     import { Session } from 'node:inspector/promises';
@@ -21,9 +21,7 @@ function nanosPerTick(prelude: string): number {
     });
     await sleep(10);
     await ticks(200);
-    const session = new Session();
-    session.connect();
-    await session.post('HeapProfiler.collectGarbage');
+    ${setUp}
     let best = Infinity;
     for (let attempt = 0; attempt < 10; attempt += 1) best = Math.min(best, await ticks(50_000) / 50_000);
     console.log(best);
@@ -35,7 +33,14 @@ function nanosPerTick(prelude: string): number {
   return Number(stdout);
 }
 
-it('keeps process.nextTick fast after a garbage collection', () => {
-  const kept = nanosPerTick(`import { tuneV8 } from ${JSON.stringify(MODULE)}; tuneV8();`);
-  expect(kept).toBeLessThan(nanosPerTick('') / 2);
+const KEEP = `import { keepNextTickFast } from ${JSON.stringify(MODULE)}; keepNextTickFast();`;
+const COLLECT = `
+  const session = new Session();
+  session.connect();
+  await session.post('HeapProfiler.collectGarbage');
+`;
+
+it('process.nextTick is as fast after a major garbage collection as before it', () => {
+  // Without keepNextTickFast it takes five to eight times as long.
+  expect(nanosPerTick(KEEP, COLLECT)).toBeLessThan(2.5 * nanosPerTick('', ''));
 });

@@ -1,23 +1,26 @@
+// Works around two behaviours of V8 that slow a busy service down until it exits.
 import { executionAsyncResource } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 
-/** Corrects two decisions of V8 that slow a busy service down for the rest of its life. Call it before anything else. */
-export function tuneV8(): void {
-  keepNextTickFast();
-  // After a burst, V8 allocates objects that lived long in it directly in the old generation. Later ones end soon, but until the next major
-  // collection they keep alive all that they reference, and every collection of young objects takes longer (`bench/collections.ts`).
-  setFlagsFromString('--no-allocation-site-pretenuring');
-}
-
 /** The object of one call of `process.nextTick`. */
-let kept: object | undefined;
+let keptTick: object | undefined;
 
 /**
  * Each call of `process.nextTick` creates an object with computed keys. When a major collection finds none of them, V8 frees their hidden
- * class, and after that creates every such object in its runtime, which takes eight times as long. While one is kept, so is the class.
+ * class, and after that creates each one through a call into its runtime, which takes eight times as long. While one is kept, so is the
+ * class. Call it before anything else.
  */
-function keepNextTickFast(): void {
+export function keepNextTickFast(): void {
   process.nextTick(() => {
-    kept ??= executionAsyncResource();
+    keptTick ??= executionAsyncResource();
   });
+}
+
+/**
+ * After a burst, V8 allocates objects of kinds that lived long in it directly in the old generation. Later ones are short-lived, but until
+ * the next major collection they keep everything that they reference alive, so every minor collection takes longer (`bench/collections.ts`).
+ * Call it after the start: once a flag has changed, V8 rejects the code cache of Node's own modules.
+ */
+export function turnPretenuringOff(): void {
+  setFlagsFromString('--no-allocation-site-pretenuring');
 }

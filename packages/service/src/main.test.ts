@@ -105,15 +105,18 @@ describe('the supervisor of the service', () => {
   });
 });
 
+/** Sends SIGINT to its own process again, as npm does. */
+const REPEAT = "process.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));";
+
 describe('Control-C', () => {
-  it('stops the service gracefully although npm sends SIGINT a second time; pressed again, it ends the service at once', async () => {
-    const service = await startService({ env: { DRAIN_GRACE_SEC: '60' } });
+  it('stops the service gracefully although npm repeats the SIGINT, and ends it at once when pressed again', async () => {
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(REPEAT)}`;
+    const service = await startService({ env: { DRAIN_GRACE_SEC: '60', NODE_OPTIONS } });
     cleanup.add(() => service.stop());
     // A stopping service waits for idle connections, such as the one that this request leaves open.
     await (await fetch(`${service.url}/health`)).text();
     process.kill(service.pid, 'SIGINT');
     await service.logged('stopping');
-    process.kill(service.pid, 'SIGINT');
     await sleep(1000);
     expect(service.isRunning).toBe(true);
     process.kill(service.pid, 'SIGINT');

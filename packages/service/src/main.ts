@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { Session } from 'node:inspector/promises';
 import { createRequire } from 'node:module';
+import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 
 import { createLog } from '@footbridge/runtime/log';
-import { tuneV8 } from '@footbridge/runtime/tune-v8';
+import { onStopSignal } from '@footbridge/runtime/stop-signals';
+import { keepNextTickFast, turnPretenuringOff } from '@footbridge/runtime/tune-v8';
 
 import { createBridge } from './bridge/bridge.ts';
 import { textInsteadOfStart } from './config/command-line.ts';
@@ -16,8 +18,8 @@ const run = promisify(execFile);
 
 const STOP_TIMED_OUT = 75;
 const BUG = 70;
-/** Control-C sends SIGINT to every process of the terminal, and npm then passes on its own. */
-const ONE_KEY_MS = 500;
+const INTERRUPTED = 130;
+const STDIN = 0;
 
 function fail(error: unknown): never {
   if (error instanceof StartError) {
@@ -52,7 +54,7 @@ function configure(): LoadedConfig {
   }
 }
 
-tuneV8();
+keepNextTickFast();
 readArguments();
 const { config, warnings, summary } = configure();
 const log = createLog(config.logLevel);
@@ -90,13 +92,7 @@ async function collectGarbage(): Promise<void> {
   session.disconnect();
 }
 
-let stoppingSince: number | undefined;
 function stop(signal: string): void {
-  if (stoppingSince !== undefined) {
-    if (signal === 'SIGINT' && performance.now() - stoppingSince > ONE_KEY_MS) process.exit(130);
-    return;
-  }
-  stoppingSince = performance.now();
   log.info({ event: 'service.stopping', signal }, 'stopping');
   setTimeout(() => {
     const { stopping: part = 'none', closeWithinMs: withinMs } = bridge;
@@ -109,10 +105,13 @@ function stop(signal: string): void {
     process.exitCode = 0;
   });
 }
-process.on('SIGTERM', () => stop('SIGTERM'));
-process.on('SIGINT', () => stop('SIGINT'));
-// Closing the terminal sends it too.
-process.on('SIGHUP', () => (process.stdin.isTTY ? stop('SIGHUP') : void reload()));
+const isInTerminal = isatty(STDIN);
+// Closing the terminal sends SIGHUP.
+const stopSignals = isInTerminal
+  ? (['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  : (['SIGTERM', 'SIGINT'] as const);
+onStopSignal(stopSignals, stop, () => process.exit(INTERRUPTED));
+if (!isInTerminal) process.on('SIGHUP', () => void reload());
 
 // An unexpected error leaves the state unknown: log it and exit, so that the supervisor restarts the service. Macs resend what was not acknowledged.
 for (const source of ['uncaughtException', 'unhandledRejection'] as const)
@@ -125,6 +124,7 @@ for (const source of ['uncaughtException', 'unhandledRejection'] as const)
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 const toldReady = notifySystemd('READY=1');
+turnPretenuringOff();
 await collectGarbage().catch((error: unknown) =>
   log.debug({ event: 'service.garbage_kept', err: error }, 'startup garbage not collected'),
 );

@@ -1,5 +1,6 @@
 import { createBlockingFailpoints } from '@footbridge/runtime/failpoints';
 import { createLog } from '@footbridge/runtime/log';
+import { onStopSignal } from '@footbridge/runtime/stop-signals';
 
 import { startAgent } from '../agent.ts';
 import { summary } from '../config/config.ts';
@@ -24,7 +25,7 @@ export async function run(read: ReadConfig, failpoints: string | undefined, outp
     return await runAgent(read.value, failpoints);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    // The other agent may end at any time, and launchd must start this one then.
+    // The other agent may end at any time, and launchd must then start this one.
     const mayRunLater = error instanceof DataDirLockedError;
     return cannotRun([error.message], mayRunLater ? undefined : read.dataDir, output);
   }
@@ -50,18 +51,17 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   const destination = config.logFile === undefined ? {} : { destination: new LogFile(config.logFile) };
   const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true, ...destination });
   // Handles signals before the first log line, so that a signal shuts the agent down gracefully from then on.
-  const signals = firstSignal();
+  const signalled = firstSignal();
   let stopTimeout: NodeJS.Timeout | undefined;
   // A start or a job that hangs must not block the exit. The next start determines the outcome of the job.
   const limitStop = () => {
     stopTimeout ??= setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
   };
-  void signals.received.then(limitStop);
+  void signalled.then(limitStop);
   try {
     log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
     const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
-    const end = await Promise.race([agent.ended, signals.received]);
-    signals.exitOnNext();
+    const end = await Promise.race([agent.ended, signalled]);
     if (typeof end === 'string') log.info({ event: 'agent.stopping', signal: end }, 'stopping');
     const isAway = typeof end === 'object' && end.state === 'away';
     if (isAway) stayAway(config.dataDir, end.because);
@@ -76,20 +76,9 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   }
 }
 
-/** Resolves with the first signal. A second one ends the process at once. */
-function firstSignal(): { received: Promise<NodeJS.Signals>; exitOnNext: () => void } {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  let stopping = false;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(EXIT.interrupted);
-    stopping = true;
-    resolve(signal);
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-  return {
-    received: promise,
-    exitOnNext: () => {
-      stopping = true;
-    },
-  };
+/** A second Control-C ends the process at once. */
+function firstSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    onStopSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], resolve, () => process.exit(EXIT.interrupted));
+  });
 }

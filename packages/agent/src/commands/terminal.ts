@@ -2,7 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
+import { onStopSignal } from '@footbridge/runtime/stop-signals';
+
 import { InterruptedError } from '../errors.ts';
+import { EXIT } from './exit-codes.ts';
 
 /** A conversation with the owner of the Mac. */
 export interface Terminal {
@@ -27,7 +30,7 @@ export function createTerminal(): Terminal {
   const interactive = stdin.isTTY;
   const interruption = new AbortController();
   const interrupt = () => interruption.abort(new InterruptedError());
-  process.once('SIGINT', interrupt);
+  onStopSignal(['SIGINT'], interrupt, () => process.exit(EXIT.interrupted));
   return {
     interactive,
     interrupted: interruption.signal,
