@@ -15,12 +15,12 @@ const LOADER_FAILED = 127;
 const LIBRARY_MISSING =
   'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
 
-/** The first Node that warns of nothing that Footbridge uses. Older ones need an option, which only a new process can have. */
-const SILENT_NODE = '26';
+/** The first Node that emits no ExperimentalWarning for what Footbridge uses. Older ones need `--disable-warning`, which only a new process can get. */
+export const SILENT_NODE = '26';
 
 /**
- * Runs `entry`, or its bundle, with `args` on the Node that `chooseNode` selects: in this process if possible. Otherwise starts a child process, and
- * exits with its exit code or signal. Exits with 3 when there is no Node that can run it.
+ * Runs `entry`, or its bundle, with `args` on the Node that `chooseNode` selects. A bundle runs in this process if possible. Otherwise the program
+ * replaces this process, or runs in a child process whose exit code or signal becomes that of this one. Exits with 3 when no Node can run it.
  * @param {string} entry
  * @param {readonly string[]} args
  */
@@ -80,14 +80,14 @@ export async function launch(entry, args) {
 }
 
 /**
- * Runs a bundle in this process. Not for a source file, which may ask whether it is the main module.
+ * Runs a bundle in this process. Not for a source file: `import.meta.main` would be false in it.
  * @param {string} bundle
  * @param {readonly string[]} args
  */
 async function runHere(bundle, args) {
   process.argv.splice(1, Infinity, bundle, ...args);
   const { NODE_COMPILE_CACHE } = process.env;
-  if (NODE_COMPILE_CACHE !== undefined) module.enableCompileCache(NODE_COMPILE_CACHE);
+  if (NODE_COMPILE_CACHE) module.enableCompileCache(NODE_COMPILE_CACHE);
   await import(pathToFileURL(bundle).href);
 }
 
@@ -112,5 +112,9 @@ function packagedNode() {
  */
 function endWithNpm(end) {
   const parent = process.ppid;
-  setInterval(() => process.ppid !== parent && end(), 500).unref();
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, 500).unref();
 }
