@@ -72,9 +72,7 @@ describe.skipIf(!canRun)("three nodes behind nginx, by the manual's config", { t
   it('H1 a rolling restart at 200 webhooks a second: no 502, no reset, and each 200 reached the Mac', async () => {
     const restart = () => restartAll(cluster);
     const { results, frames, closeCodes } = await underLoad(cluster, nginx, 200, restart);
-    // While nginx connects, nothing has been sent, so it asks another node: each restart refuses connections, and on a machine that stalls
-    // for two seconds connections time out.
-    const complaints = nginx.errors.filter((line) => !line.includes('while connecting to upstream'));
+    const complaints = nginx.errors.filter((line) => !line.includes('Connection refused'));
     // 503 is a node's own answer: on a machine that is busy enough, Redis is slower than a webhook may wait.
     const unanswered = Object.keys(results).filter((result) => !ANSWERED.includes(result));
     expect({ unanswered, complaints }).toEqual({ unanswered: [], complaints: [] });
