@@ -19,7 +19,7 @@ const LOCK_TIMEOUT_MS = 2000;
 
 /**
  * Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError when another
- * process still holds the lock after that. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
+ * process still holds the lock after LOCK_TIMEOUT_MS. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
  */
 export function lockDataDir(dataDir: string): () => void {
   const db = new DatabaseSync(lockPath(dataDir));
