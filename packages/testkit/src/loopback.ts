@@ -1,3 +1,6 @@
+import { createSocket } from 'node:dgram';
+import type { Socket } from 'node:dgram';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 
@@ -12,11 +15,34 @@ const MAX_ATTEMPTS = 50;
 export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): Promise<number> {
   if (port !== 0) return listenOn(server, port, host);
   for (let attempt = 1; ; attempt++) {
+    const selected = randomPort();
+    const reservation = await reserve(selected);
     try {
-      return await listenOn(server, randomPort(), host);
+      if (reservation !== undefined) return await listenOn(server, selected, host);
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !isInUse(error)) throw error;
+      if (!isInUse(error)) throw error;
+    } finally {
+      reservation?.close();
     }
+    if (attempt === MAX_ATTEMPTS) throw new Error(`none of ${MAX_ATTEMPTS} random ports is free`);
+  }
+}
+
+/**
+ * Reserves a TCP port for a program that starts or restarts later. Tests in other processes must see the reservation, so it is a UDP socket
+ * on the same port number. It ends when the socket is closed or this process exits. Resolves with undefined if the port is already reserved.
+ */
+export async function reserve(port: number): Promise<Socket | undefined> {
+  const socket = createSocket('udp4').unref();
+  try {
+    const bound = once(socket, 'listening');
+    socket.bind({ port, address: '127.0.0.1', exclusive: true });
+    await bound;
+    return socket;
+  } catch (error) {
+    socket.close();
+    if (isInUse(error)) return undefined;
+    throw error;
   }
 }
 

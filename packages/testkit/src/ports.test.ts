@@ -31,13 +31,19 @@ it('listen rejects when the given port is in use, and the server can listen on a
   expect(await listen(server)).not.toBe(port);
 });
 
-it('listen tries another port when the selected one is in use', async ({ onTestFinished }) => {
-  const { port } = await listening();
+/** The next random numbers select this port. */
+function selectNext(port: number, times: number) {
   const { random } = Math;
-  onTestFinished(() => void (Math.random = random));
+  cleanup.add(() => (Math.random = random));
   const { from, below } = CHOSEN_PORTS;
-  const draws = [(port + 0.5 - from) / (below - from)];
+  const draws = Array.from({ length: times }, () => (port + 0.5 - from) / (below - from));
   Math.random = () => draws.shift() ?? random();
+  return draws;
+}
+
+it('listen tries another port when the selected one is in use', async () => {
+  const { port } = await listening();
+  const draws = selectNext(port, 1);
   expect((await listening()).port).not.toBe(port);
   expect(draws).toEqual([]);
 });
@@ -46,4 +52,13 @@ it('freePort returns different ports that are free', async () => {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   expect(new Set(ports).size).toBe(3);
   for (const port of ports) expect((await listening(port)).port).toBe(port);
+});
+
+it('freePort returns a port that no other test gets before its program listens', async () => {
+  const port = await freePort();
+  const draws = selectNext(port, 2);
+  expect((await listening()).port).not.toBe(port);
+  expect(await freePort()).not.toBe(port);
+  expect(draws).toEqual([]);
+  expect((await listening(port)).port).toBe(port);
 });
