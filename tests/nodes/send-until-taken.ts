@@ -43,4 +43,4 @@ export async function sendUntilTaken(
 }
 
 /** Without ports and addresses: `ECONNREFUSED`, `other side closed` … */
-const faultIn = (error: string) => /\bE[A-Z]{4,}\b/.exec(error)?.[0] ?? error.replace('fetch failed: ', '');
+const faultIn = (error: string) => /\bE[A-Z]{4,}\b/.exec(error)?.[0] ?? error;
