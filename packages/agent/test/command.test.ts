@@ -168,6 +168,7 @@ describe('footbridge-agent', () => {
     const scripted = await service();
     const agent = await started(scripted.url, { FOOTBRIDGE_HEALTH_SEC: '0.2' });
     await scripted.registered();
+    await agent.registered();
     const line = await agent.logsNext('health');
     expect(line).toMatchObject({
       link: 'registered',
