@@ -181,7 +181,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #unacknowledged = 0;
   #unacknowledgedBytes = 0;
   #unanswered = 0;
-  #uncounted = { frames: 0, bytes: 0 };
+  #uncountedFrames = 0;
+  #uncountedBytes = 0;
   #owesRetry = false;
   /** Set while draining: the session closes this way once all accepted frames are acknowledged, and accepts no more. */
   #leaving: readonly [CloseCode, string] | undefined;
@@ -280,9 +281,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   /** These frames are outside the window, so they are limited here: a Mac must not keep the service busy with them. */
   #limitUncounted(bytes = 0): void {
-    const { frames } = this.#uncounted;
-    this.#uncounted = { frames: frames + 1, bytes: this.#uncounted.bytes + bytes };
-    if (frames >= MAX_UNCOUNTED.frames || this.#uncounted.bytes > MAX_UNCOUNTED.bytes)
+    this.#uncountedFrames++;
+    this.#uncountedBytes += bytes;
+    if (this.#uncountedFrames > MAX_UNCOUNTED.frames || this.#uncountedBytes > MAX_UNCOUNTED.bytes)
       this.#violated('too many pings, pongs, states or frames of unknown types');
   }
 
@@ -533,7 +534,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   beat(): void {
     if (this.#owesRetry)
       return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
-    this.#uncounted = { frames: 0, bytes: 0 };
+    this.#uncountedFrames = 0;
+    this.#uncountedBytes = 0;
     this.#unanswered++;
     this.#socket.beat();
     this.#watchUnsent();
