@@ -90,10 +90,15 @@ describe('issues', () => {
       sentence: expect.stringContaining('5 webhooks got 401'),
     });
 
-    const { key } = await bridge.createLicense(1);
+    const { id, key } = await bridge.createLicense(1);
+    for (const locationId of ['loc-b', 'loc-a'])
+      await bridge.operator('PUT', `/operator/locations/${locationId}`, { licenseId: id });
     await activate(bridge.url, { licenseKey: key, deviceId: 'mac-first' });
     await activate(bridge.url, { licenseKey: key, deviceId: 'mac-second' });
-    expect((await issue(bridge, 'seats_exhausted')).sentence).toContain('all 1 seat of the license “Test”');
+    expect(await issue(bridge, 'seats_exhausted')).toMatchObject({
+      locationIds: ['loc-a', 'loc-b'],
+      sentence: expect.stringContaining('all 1 seat of the license “Test”'),
+    });
   });
 
   it('S6 opens an issue when the CRM rejects most calls', async () => {

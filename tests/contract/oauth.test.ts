@@ -141,6 +141,25 @@ describe('the callback', () => {
     expect(bridge.crm.calls).toEqual([]);
   });
 
+  it('O3 lists each location once when the tokens are in a database of their own', async () => {
+    const bridge = await start({ env: { CRM_OAUTH_DATABASE_URL: 'sqlite::memory:' } });
+    for (const locationId of [LOCATION, 'loc-granted']) {
+      const code = bridge.crm.install({ locationId, companyId: 'comp1' });
+      expect((await call(bridge, `${PATH}?code=${code}`)).status).toBe(200);
+    }
+    await bridge.mac();
+    const { body } = await bridge.operator('GET', '/operator/locations');
+    expect(body['locations']).toMatchObject([
+      { locationId: 'loc-granted', state: 'unassigned', connected: null, oauth: { state: 'active' } },
+      {
+        locationId: LOCATION,
+        state: 'bound',
+        connected: { node: expect.any(String) },
+        oauth: { state: 'active' },
+      },
+    ]);
+  });
+
   it.each([
     ['no code', PATH, undefined],
     ['an empty code', `${PATH}?code=`, undefined],

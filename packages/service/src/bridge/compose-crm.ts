@@ -31,8 +31,7 @@ import type { Deliver } from '../flows/opt-out/watch-words.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
 import type { Inbound } from '../flows/inbound/deliver-inbound.ts';
 import type { AppEvent } from '../flows/oauth/app-events.ts';
-import { grantStates } from '../flows/oauth/grant-states.ts';
-import { createPrivateTokens, locationsWithPrivateToken } from '../flows/oauth/private-tokens.ts';
+import { createPrivateTokens, privateTokenCheck } from '../flows/oauth/private-tokens.ts';
 import { createTokens } from '../flows/oauth/tokens.ts';
 import type { ReachQuery } from '../flows/reach/ask-reach.ts';
 import { ReachWriter } from '../flows/reach/write-reach.ts';
@@ -79,11 +78,11 @@ export interface CrmSide {
   readonly forwarding: OutboundDeps['forwarding'];
   /** Undefined without CRM_REACH_FIELD_ID. */
   readonly reachWriter: ReachWriter | undefined;
-  readonly grantStates: OverviewDeps['grantStates'];
+  readonly grants: OverviewDeps['grants'];
   readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
   /** Undefined without OAuth. */
   readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
-  readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
+  readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   /** Calls an address once, in the way the CRM is called. */
   readonly probe: (address: string) => Promise<Probe>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
@@ -103,6 +102,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
 
+  const knownLocations = () => licenses.countLocations();
   const keys =
     config.oauth.state === 'ready' ? config.oauth.encryptionKeys : config.privateTokens.encryptionKeys;
   const grants =
@@ -140,7 +140,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         : createPrivateTokens({
             ...config.privateTokens,
             grants,
-            knownLocations: async () => (await licenses.listLocations()).length,
+            knownLocations,
             log,
           }),
     changes,
@@ -293,7 +293,8 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
             },
           },
     reachWriter,
-    grantStates: () => grantStates(tokens),
+    // Without OAuth, stored grants are not used.
+    grants: config.oauth.state === 'ready' ? grants : undefined,
     handleAppEvent: appEvents && ((event) => appEvents.handle(event)),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
@@ -303,9 +304,9 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     },
     tenants: {
       crmCalls: (locationId) => recentCalls.of(locationId),
-      async withPrivateToken(known) {
-        if (config.oauth.state === 'ready') return new Set();
-        return await locationsWithPrivateToken({ ...config.privateTokens, grants }, known);
+      async privateTokenCheck() {
+        if (config.oauth.state === 'ready') return () => false;
+        return await privateTokenCheck({ ...config.privateTokens, grants, knownLocations });
       },
     },
     probe: (address) => probeAddress({ transport, clock }, address),

@@ -3,20 +3,21 @@ import type { FastifyInstance } from 'fastify';
 import { diskSpace } from '../edges/disk/disk-space.ts';
 import { issuesRoutes } from '../edges/operator/issues-routes.ts';
 import { overviewRoutes } from '../edges/operator/overview-routes.ts';
-import type { ConnectedMac, LocationOverview, Overview } from '../flows/enrol/overview.ts';
+import type { ConnectedMac, Overview } from '../flows/enrol/overview.ts';
 import type { IssueFacts } from '../flows/issues/find-issues.ts';
 import type { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { IssueWatch } from '../flows/issues/watch-issues.ts';
 import { NO_CALLS } from '../flows/tenants/recent-calls.ts';
 import { livenessOf } from '../flows/tenants/liveness.ts';
 import type { Liveness } from '../flows/tenants/liveness.ts';
-import type { LineWatch } from '../flows/tenants/watch-lines.ts';
+import type { ConnectedLine, LineWatch } from '../flows/tenants/watch-lines.ts';
 import { visitTenants } from '../flows/tenants/tenants.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
 import { MacHistory } from '../flows/traffic/mac-history.ts';
 import { TrafficOverview } from '../flows/traffic/show-traffic.ts';
 import { createSqlIssues } from '../ports/issues/issues-sql.ts';
 import type { JournalReader } from '../ports/journal/journal.ts';
+import type { MacView } from '../ports/switchboard/switchboard.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
 import type { BridgeContext } from './context.ts';
 import { pruneHourly } from './prune-hourly.ts';
@@ -24,8 +25,8 @@ import { pruneHourly } from './prune-hourly.ts';
 export interface IssuesDeps {
   readonly database: OpenDatabase;
   readonly journal: JournalReader;
-  readonly overview: Pick<Overview, 'licenses' | 'locations' | 'recentLocations'>;
-  readonly tenants: Pick<TenantsDeps, 'withPrivateToken' | 'crmCalls'>;
+  readonly overview: Pick<Overview, 'licenses' | 'macs' | 'pages' | 'recentLocations'>;
+  readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   readonly lines: LineWatch;
   readonly occurrences: IssueOccurrences;
 }
@@ -54,8 +55,8 @@ export function composeIssues(
 
   async function facts(): Promise<IssueFacts> {
     const at = clock.now();
-    const [locations, licenses, { messages: uncertain }, disk, stuck] = await Promise.all([
-      overview.locations(),
+    const [macs, licenses, { messages: uncertain }, disk, stuck] = await Promise.all([
+      overview.macs(),
       overview.licenses(),
       journal.list({
         direction: 'inbound',
@@ -71,15 +72,13 @@ export function composeIssues(
       used: licenses.reduce((sum, { seats }) => sum + seats.used, 0),
       max: licenses.reduce((sum, { seats }) => sum + seats.max, 0),
     });
-    macHistory.add(locations.filter(({ connected }) => connected !== null).length);
-    await lines.check(
-      locations.flatMap(({ locationId, connected }) =>
-        connected === null ? [] : [{ locationId, lastReceivedAt: lastReceivedAt(connected) }],
-      ),
-    );
-    const seatsRefused = occurrences.seatsRefused.all();
+    macHistory.add(macs.size);
+    await lines.check(connectedLines(macs));
+    // A copy: more may be refused while the locations are read.
+    const seatsRefused = new Map(occurrences.seatsRefused.all());
+    const { tenants: troubled, byLicense } = await visitLocations(macs, seatsRefused);
     return {
-      tenants: await troubledTenants(locations),
+      tenants: troubled,
       uncertain,
       rejectedSignatures: occurrences.rejectedSignatures.of('webhooks'),
       seatsRefused,
@@ -87,40 +86,48 @@ export function composeIssues(
         id,
         label,
         seats,
-        locationIds: seatsRefused.has(id)
-          ? locations.filter(({ licenseId }) => licenseId === id).map(({ locationId }) => locationId)
-          : [],
+        locationIds: byLicense.get(id)?.sort() ?? [],
       })),
       contended: occurrences.contended.all(),
       disk,
     };
   }
 
-  async function troubledTenants(locations: readonly LocationOverview[]): Promise<IssueFacts['tenants']> {
-    const elsewhere = new Set(
-      locations
-        .filter(({ connected }) => connected !== null && connected.node !== node)
-        .map(({ locationId }) => locationId),
-    );
+  /**
+   * Resolves with the tenants that have a problem or whose Mac is away, and with the locations of the `wanted` licenses. Also reports the
+   * states of the lines to the metrics.
+   */
+  async function visitLocations(
+    macs: MacView,
+    wanted: { has(licenseId: string): boolean },
+  ): Promise<{ tenants: IssueFacts['tenants']; byLicense: ReadonlyMap<string, string[]> }> {
+    const byLicense = new Map<string, string[]>();
     const troubled: IssueFacts['tenants'][number][] = [];
     const lineStates: Liveness['state'][] = [];
     const known = {
-      withPrivateToken: tenants.withPrivateToken,
+      privateTokenCheck: tenants.privateTokenCheck,
       // Only the node that holds the socket makes CRM calls; results on other nodes may be stale.
-      crmCalls: (locationId: string) => (elsewhere.has(locationId) ? NO_CALLS : tenants.crmCalls(locationId)),
+      crmCalls: (locationId: string) =>
+        (macs.get(locationId)?.node ?? node) === node ? tenants.crmCalls(locationId) : NO_CALLS,
       traffic: (locationId: string) => lines.of(locationId),
       now: () => clock.now(),
     };
-    await visitTenants(known, locations, ({ locationId, state, lastDevice, connected }, { broken }) => {
-      const liveness = livenessOf({ broken });
+    await visitTenants(known, overview.pages(macs), (location, broken) => {
+      const { locationId, licenseId, state, lastDevice, connected } = location;
+      const liveness = livenessOf(broken);
       if (liveness !== null) lineStates.push(liveness.state);
+      if (licenseId !== null && wanted.has(licenseId)) {
+        const ids = byLicense.get(licenseId) ?? [];
+        ids.push(locationId);
+        byLicense.set(licenseId, ids);
+      }
       const hadMac = state === 'bound' && lastDevice !== null;
       const isMacAway = isAway(connected, clock.now());
       if (isMacAway || broken.some(({ kind }) => kind !== null))
         troubled.push({ locationId, broken, hadMac, isMacAway });
     });
     metrics.lines(lineStates);
-    return troubled;
+    return { tenants: troubled, byLicense };
   }
 
   const watch = new IssueWatch({
@@ -152,9 +159,10 @@ export function composeIssues(
   };
 }
 
-/** When the Mac last received a text, by its own clock. */
-const lastReceivedAt = ({ stateReport }: ConnectedMac): number | null =>
-  Date.parse(stateReport?.state.lastReceivedAt ?? '') || null;
+function* connectedLines(macs: MacView): Generator<ConnectedLine> {
+  for (const { locationId, stateReport } of macs.values())
+    yield { locationId, lastReceivedAt: Date.parse(stateReport?.state.lastReceivedAt ?? '') || null };
+}
 
 /** A Mac reports its state soon after it connects; one that does not will not. */
 const isAway = (mac: ConnectedMac | null, now: number): boolean =>

@@ -42,7 +42,7 @@ export interface MacsDeps {
   readonly takeUpload: AssetUploadDeps['take'];
   readonly publicUrl: () => string;
   readonly occurrences: Pick<IssueOccurrences, 'seatsRefused' | 'contended'>;
-  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grantStates'>;
+  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grants'>;
 }
 
 export interface Macs {
@@ -68,7 +68,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
     licenses,
     switchboard,
     clock,
-    grantStates: crm.grantStates,
+    grants: crm.grants,
     takeOvers: (deviceRow) => tokenUse.of(deviceRow),
   });
   const enrolment = new Enrolment({

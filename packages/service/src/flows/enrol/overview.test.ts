@@ -1,30 +1,65 @@
+import type { LocationId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
 import { Overview } from './overview.ts';
 
-function start(count: number) {
+const LOCATION = 'location-0' as LocationId;
+const GRANT = {
+  kind: 'location',
+  companyId: null,
+  state: 'active',
+  expiresAt: 1,
+  refreshedAt: 0,
+  lastError: null,
+} as const;
+
+const macOf = (deviceId: string) => ({
+  locationId: LOCATION,
+  deviceId,
+  sessionId: 's1',
+  epoch: 1,
+  since: 0,
+  node: 'node-1',
+});
+
+interface Known {
+  readonly connected?: string;
+  readonly granted?: readonly string[];
+}
+
+function start(count: number, { connected, granted = [] }: Known = {}) {
+  const all = Array.from({ length: count }, (_, index) => ({
+    locationId: `location-${index}`,
+    state: 'bound' as const,
+    licenseId: 'lic_1',
+    license: 'Office',
+    lastDevice: { id: 'dev_1', deviceId: 'mac-1', name: 'Desk', lastSeenAt: 0 },
+  })).sort((one, other) => (one.locationId < other.locationId ? -1 : 1));
   const clock = new FakeClock();
   const reads = { count: 0 };
   const overview = new Overview({
     licenses: {
       listLicenses: async () => [],
       listDevices: async () => [],
-      listDeviceNames: async () => [],
-      async listLocations() {
+      deviceName: async (licenseId, deviceId) =>
+        `${licenseId} ${deviceId}` === 'lic_1 mac-2' ? 'Shelf' : undefined,
+      owners: async () => new Map(),
+      findLocation: async (locationId) => all.find((one) => one.locationId === locationId),
+      async listLocations(after, limit) {
         reads.count++;
-        return Array.from({ length: count }, (_, index) => ({
-          locationId: `location-${index}`,
-          state: 'unassigned' as const,
-          licenseId: null,
-          deviceRow: null,
-          createdAt: 0,
-          updatedAt: 0,
-        }));
+        return all.filter(({ locationId }) => locationId > after).slice(0, limit);
       },
     },
-    switchboard: { boundMacs: async () => [] },
-    grantStates: async () => new Map(),
+    switchboard: {
+      boundMacs: async () => [],
+      viewMacs: async () => new Map(connected === undefined ? [] : [[LOCATION, macOf(connected)]]),
+    },
+    grants: {
+      listLocationIds: async () => [...granted],
+      ofLocations: async (locationIds) =>
+        granted.filter((id) => locationIds.includes(id)).map((ownerId) => ({ ...GRANT, ownerId })),
+    },
     clock,
     takeOvers: () => ({ count: 0, isAlternating: false }),
   });
@@ -34,18 +69,53 @@ function start(count: number) {
 it('reads many locations at most once a second for the lists that pages request often', async () => {
   const { overview, clock, reads } = start(200);
   expect(await overview.recentLocations()).toHaveLength(200);
+  const once = reads.count;
+  expect(once).toBeGreaterThan(0);
   expect(await overview.recentLocations()).toHaveLength(200);
-  expect(reads.count).toBe(1);
+  expect(reads.count).toBe(once);
   await clock.advance(1000);
   await overview.recentLocations();
-  expect(reads.count).toBe(2);
+  expect(reads.count).toBe(2 * once);
   await overview.locations();
-  expect(reads.count).toBe(3);
+  expect(reads.count).toBe(3 * once);
 });
 
 it('reads a few locations every time', async () => {
   const { overview, reads } = start(199);
   await overview.recentLocations();
+  const once = reads.count;
+  expect(once).toBeGreaterThan(0);
   await overview.recentLocations();
-  expect(reads.count).toBe(2);
+  expect(reads.count).toBe(2 * once);
+});
+
+it('reads one location without listing the others, and returns undefined for an unknown one', async () => {
+  const { overview, reads } = start(1);
+  expect(await overview.location('location-0')).toMatchObject({ locationId: 'location-0', connected: null });
+  expect(await overview.location('location-1')).toBeUndefined();
+  expect(reads.count).toBe(0);
+});
+
+it('names the connected Mac, even when another one bound the location last', async () => {
+  const { overview } = start(1, { connected: 'mac-2' });
+  expect(await overview.location('location-0')).toMatchObject({
+    lastDevice: { deviceId: 'mac-1', name: 'Desk' },
+    connected: { deviceId: 'mac-2', name: 'Shelf' },
+  });
+});
+
+it('lists locations of several pages and those that only have a grant, in the order of their ids', async () => {
+  const { overview } = start(450, { granted: ['a-granted', 'location-7', 'z-granted'] });
+  const locations = await overview.locations();
+  expect(locations).toHaveLength(452);
+  const ids = locations.map(({ locationId }) => locationId);
+  expect(ids).toEqual(ids.toSorted());
+  expect(new Set(ids).size).toBe(452);
+  const oauth = { state: 'active', expiresAt: 1, lastError: null };
+  expect(locations[0]).toMatchObject({ locationId: 'a-granted', state: 'unassigned', oauth });
+  expect(locations.find(({ locationId }) => locationId === 'location-7')).toMatchObject({
+    state: 'bound',
+    oauth,
+  });
+  expect(await overview.location('z-granted')).toMatchObject({ licenseId: null, oauth });
 });

@@ -1,22 +1,19 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { batches, nextTurn } from '../../batcher.ts';
-import type { Device, DeviceName, License, Licenses, Location } from '../../ports/licenses/licenses.ts';
-import type { LocationState } from '../../ports/licenses/transitions.ts';
-import type { BoundMac, StateReport, Switchboard } from '../../ports/switchboard/switchboard.ts';
+import { MAX_BATCH, batches, nextTurn } from '../../batcher.ts';
+import type { Grants, GrantView } from '../../ports/grants/grants.ts';
+import type { Device, License, Licenses, LocationDetails } from '../../ports/licenses/licenses.ts';
+import type { BoundMac, MacView, StateReport, Switchboard } from '../../ports/switchboard/switchboard.ts';
 import type { TakeOvers } from './token-use.ts';
 
-/** The grant of a location. */
-export interface GrantState {
-  readonly state: string;
-  readonly expiresAt: number | null;
-  readonly lastError: string | null;
-}
-
 export interface OverviewDeps {
-  readonly licenses: Pick<Licenses, 'listLicenses' | 'listDevices' | 'listDeviceNames' | 'listLocations'>;
-  readonly switchboard: Pick<Switchboard, 'boundMacs'>;
-  readonly grantStates: () => Promise<ReadonlyMap<string, GrantState>>;
+  readonly licenses: Pick<
+    Licenses,
+    'listLicenses' | 'listDevices' | 'deviceName' | 'owners' | 'findLocation' | 'listLocations'
+  >;
+  readonly switchboard: Pick<Switchboard, 'boundMacs' | 'viewMacs'>;
+  /** Undefined when OAuth is not configured. */
+  readonly grants: Pick<Grants, 'listLocationIds' | 'ofLocations'> | undefined;
   readonly clock: Clock;
   /** Take-overs of a device that this node has seen. */
   readonly takeOvers: (deviceRow: string) => TakeOvers;
@@ -29,16 +26,10 @@ export interface DeviceOverview extends Device {
   readonly takeOvers: TakeOvers;
 }
 
-export interface LocationOverview {
-  readonly locationId: string;
-  readonly state: LocationState;
-  readonly licenseId: string | null;
-  readonly license: string | null;
+export interface LocationOverview extends LocationDetails {
   /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;
-  /** The device that bound the location last. */
-  readonly lastDevice: Pick<Device, 'id' | 'deviceId' | 'name' | 'lastSeenAt'> | null;
-  readonly oauth: GrantState | null;
+  readonly oauth: Pick<GrantView, 'state' | 'expiresAt' | 'lastError'> | null;
 }
 
 export interface ConnectedMac {
@@ -69,19 +60,20 @@ export class Overview {
 
   async devices(): Promise<DeviceOverview[]> {
     const { licenses, switchboard } = this.#deps;
-    const [labels, devices, locations, macs] = await Promise.all([
-      this.#labels(),
+    const macs = await switchboard.boundMacs();
+    const [all, devices, owners] = await Promise.all([
+      licenses.listLicenses(),
       licenses.listDevices(),
-      this.#locationsById(),
-      switchboard.boundMacs(),
+      licenses.owners(macs.map(({ locationId }) => locationId)),
     ]);
+    const labels = new Map(all.map(({ id, label }) => [id, label]));
     const held = new Map<string, string[]>();
     for (const { locationId, deviceId } of macs) {
-      const key = nameOf(locations.get(locationId)?.licenseId, deviceId);
+      const key = deviceKey(owners.get(locationId)?.licenseId, deviceId);
       held.set(key, [...(held.get(key) ?? []), locationId]);
     }
     return devices.map((device) => {
-      const connectedTo = held.get(nameOf(device.licenseId, device.deviceId)) ?? [];
+      const connectedTo = held.get(deviceKey(device.licenseId, device.deviceId)) ?? [];
       const lastSeenAt = connectedTo.length > 0 ? this.#deps.clock.now() : device.lastSeenAt;
       const takeOvers = this.#deps.takeOvers(device.id);
       return { ...device, lastSeenAt, connectedTo, takeOvers, license: labels.get(device.licenseId) ?? '' };
@@ -92,48 +84,39 @@ export class Overview {
     return (await this.devices()).find((device) => device.id === id);
   }
 
-  /** Locations that a license owns or a Mac requested, and those that only have a grant. */
+  /** Locations that a license owns or a Mac requested, and those that only have a grant. Ordered by id. */
   async locations(): Promise<LocationOverview[]> {
-    const { licenses, switchboard, grantStates } = this.#deps;
-    const [labels, devices, locations, macs, grants] = await Promise.all([
-      this.#labels(),
-      licenses.listDeviceNames(),
-      this.#locationsById(),
-      switchboard.boundMacs({ withStates: true }),
-      grantStates(),
-    ]);
-    const macByLocation = new Map(macs.map((mac) => [String(mac.locationId), mac]));
-    const byRow = new Map(devices.map((device) => [device.id, device]));
-    let byName: ReadonlyMap<string, DeviceName> | undefined;
-    const namedDevice = (licenseId: string | null, deviceId: string) => {
-      byName ??= new Map(devices.map((device) => [nameOf(device.licenseId, device.deviceId), device]));
-      return byName.get(nameOf(licenseId, deviceId));
-    };
-    const ids = new Set([...locations.keys(), ...grants.keys(), ...macByLocation.keys()]);
     const all: LocationOverview[] = [];
-    for (const some of batches([...ids].toSorted())) {
-      for (const locationId of some) {
-        const { state = 'unassigned', licenseId = null, deviceRow = null } = locations.get(locationId) ?? {};
-        const last = byRow.get(deviceRow ?? '');
-        const mac = macByLocation.get(locationId);
-        const device = last?.deviceId === mac?.deviceId ? last : mac && namedDevice(licenseId, mac.deviceId);
-        all.push({
-          locationId,
-          state,
-          licenseId,
-          license: licenseId === null ? null : (labels.get(licenseId) ?? null),
-          connected: mac === undefined ? null : connectedMac(mac, device?.name ?? ''),
-          lastDevice: last === undefined ? null : lastDevice(last),
-          oauth: grants.get(locationId) ?? null,
-        });
-      }
-      // There may be thousands: lets webhooks run in between.
-      await nextTurn();
-    }
-    return all;
+    for await (const page of this.pages(await this.macs())) all.push(...page);
+    return all.sort((one, other) => (one.locationId < other.locationId ? -1 : 1));
   }
 
-  /** The same, at most a second old when there are many: reading them is then slow, and pages request them often. */
+  macs(): Promise<MacView> {
+    return this.#deps.switchboard.viewMacs();
+  }
+
+  /** Yields the same locations page by page, in any order, for callers that must not keep thousands of them in memory. */
+  async *pages(macs: MacView): AsyncGenerator<LocationOverview[]> {
+    const { licenses, grants } = this.#deps;
+    // Read first: a granted location that is claimed after its page was read is still listed, as unassigned until the next read.
+    const granted = new Set(await grants?.listLocationIds());
+    let page: LocationDetails[];
+    let after = '';
+    do {
+      page = await licenses.listLocations(after, MAX_BATCH);
+      for (const { locationId } of page) granted.delete(locationId);
+      after = page.at(-1)?.locationId ?? after;
+      yield await this.#complete(page, macs);
+      // There may be thousands: lets webhooks run in between.
+      await nextTurn();
+    } while (page.length === MAX_BATCH);
+    for (const only of batches([...granted])) {
+      yield await this.#complete(only.map(unassigned), macs);
+      await nextTurn();
+    }
+  }
+
+  /** Like `locations`, but up to a second old when there are many: reading them is then slow, and the console requests them often. */
   async recentLocations(): Promise<readonly LocationOverview[]> {
     const at = this.#deps.clock.monotonic();
     if (this.#recent !== undefined && at - this.#recent.at < RECENT_MS) return this.#recent.locations;
@@ -143,23 +126,48 @@ export class Overview {
   }
 
   async location(locationId: string): Promise<LocationOverview | undefined> {
-    return (await this.locations()).find((location) => location.locationId === locationId);
+    const found = await this.#deps.licenses.findLocation(locationId);
+    const [location] = await this.#complete([found ?? unassigned(locationId)], await this.macs());
+    // If the database lost its row, a connected Mac can still be shown and disconnected.
+    const isKnown = found !== undefined || location?.oauth !== null || location.connected !== null;
+    return isKnown ? location : undefined;
   }
 
-  async #labels(): Promise<ReadonlyMap<string, string>> {
-    return new Map((await this.#deps.licenses.listLicenses()).map(({ id, label }) => [id, label]));
+  /** Adds the grants and the connected Macs. */
+  async #complete(page: readonly LocationDetails[], macs: MacView): Promise<LocationOverview[]> {
+    const grants = await this.#deps.grants?.ofLocations(page.map(({ locationId }) => locationId));
+    const states = new Map(
+      grants?.map(({ ownerId, state, expiresAt, lastError }) => [ownerId, { state, expiresAt, lastError }]),
+    );
+    const locations: LocationOverview[] = [];
+    for (const details of page) {
+      const mac = macs.get(details.locationId);
+      locations.push({
+        ...details,
+        connected: mac === undefined ? null : connectedMac(mac, (await this.#nameOf(mac, details)) ?? ''),
+        oauth: states.get(details.locationId) ?? null,
+      });
+    }
+    return locations;
   }
 
-  async #locationsById(): Promise<ReadonlyMap<string, Location>> {
-    const all = await this.#deps.licenses.listLocations();
-    return new Map(all.map((location) => [location.locationId, location]));
+  /** The name of a Mac that holds a location: usually the one that bound it last. */
+  #nameOf({ deviceId }: BoundMac, { licenseId, lastDevice }: LocationDetails) {
+    if (lastDevice?.deviceId === deviceId) return lastDevice.name;
+    return licenseId === null ? undefined : this.#deps.licenses.deviceName(licenseId, deviceId);
   }
 }
 
-/** A deviceId is unique only within its license. Only Macs of the license that owns a location can hold it. */
-const nameOf = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
+const unassigned = (locationId: string): LocationDetails => ({
+  locationId,
+  state: 'unassigned',
+  licenseId: null,
+  license: null,
+  lastDevice: null,
+});
 
-const lastDevice = ({ id, deviceId, name, lastSeenAt }: DeviceName) => ({ id, deviceId, name, lastSeenAt });
+/** A deviceId is unique only within its license. Only Macs of the license that owns a location can hold it. */
+const deviceKey = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
 
 const connectedMac = (
   { deviceId, since, node, epoch, stateReport }: BoundMac,

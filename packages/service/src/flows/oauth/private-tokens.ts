@@ -41,18 +41,16 @@ export function createPrivateTokens(
   };
 }
 
-/** Resolves with those of all known locations that have a private integration token. */
-export async function locationsWithPrivateToken(
-  {
-    single,
-    byLocation,
-    grants,
-  }: Pick<PrivateTokenDeps, 'single' | 'byLocation'> & {
-    readonly grants: Pick<Grants, 'privateTokens'> | undefined;
-  },
-  known: readonly string[],
-): Promise<ReadonlySet<string>> {
+/** Resolves with a function that returns whether a private integration token serves a known location. */
+export async function privateTokenCheck({
+  single,
+  byLocation,
+  grants,
+  knownLocations,
+}: Pick<PrivateTokenDeps, 'single' | 'byLocation' | 'knownLocations'> & {
+  readonly grants: Pick<Grants, 'privateTokens'> | undefined;
+}): Promise<(locationId: string) => boolean> {
   const stored = new Set(((await grants?.privateTokens()) ?? []).map(({ locationId }) => locationId));
-  const isSingleUsed = single !== undefined && known.length <= 1;
-  return new Set(known.filter((id) => isSingleUsed || stored.has(id) || byLocation.has(id)));
+  const isSingleUsed = single !== undefined && (await knownLocations()) <= 1;
+  return (locationId) => isSingleUsed || stored.has(locationId) || byLocation.has(locationId);
 }

@@ -15,7 +15,7 @@ import type { Grants } from '../../ports/grants/grants.ts';
 import { createVault } from '../../ports/grants/vault.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
-import { createPrivateTokens } from './private-tokens.ts';
+import { createPrivateTokens, privateTokenCheck } from './private-tokens.ts';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from './token-endpoint.ts';
 import { createTokens } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
@@ -274,9 +274,7 @@ describe('the token of a location', () => {
     await clock.advance(60_000);
     expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });
     expect(endpoint.refreshes).toBe(1);
-    expect(await tokens.grants()).toMatchObject([
-      { state: 'reauth_required', lastError: '400 Invalid grant' },
-    ]);
+    expect(await grants.list()).toMatchObject([{ state: 'reauth_required', lastError: '400 Invalid grant' }]);
     endpoint.result = undefined;
     await tokens.install('code');
     expect(await ask(tokens)).toMatchObject({ authorization: expect.stringMatching(/access-/) });
@@ -554,6 +552,20 @@ describe('private integration tokens', () => {
     expect(events.at(-1)).toBe('private_token.single_ignored');
     await privateToken('loc2');
     expect(events).toHaveLength(2);
+  });
+
+  it('O10 are shown for the locations that they serve', async () => {
+    const check = (single: string | undefined, locations: number) =>
+      privateTokenCheck({
+        single,
+        byLocation: new Map([['loc1', 'pit-settings']]),
+        grants: { privateTokens: async () => [{ locationId: 'loc2', updatedAt: 0, isReadable: true }] },
+        knownLocations: async () => locations,
+      });
+    const served = (has: (locationId: string) => boolean) => ['loc1', 'loc2', 'loc3'].filter(has);
+    expect(served(await check(undefined, 1))).toEqual(['loc1', 'loc2']);
+    expect(served(await check('pit-one', 1))).toEqual(['loc1', 'loc2', 'loc3']);
+    expect(served(await check('pit-one', 2))).toEqual(['loc1', 'loc2']);
   });
 
   it('I4 serve only calls that do not require OAuth, and never beside it', async () => {

@@ -4,7 +4,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
-import type { Grant, Grants, GrantView } from '../../ports/grants/grants.ts';
+import type { Grant, Grants } from '../../ports/grants/grants.ts';
 import { createAppEvents } from './app-events.ts';
 import type { AppEvents } from './app-events.ts';
 import { createInstallApp } from './install-app.ts';
@@ -54,7 +54,6 @@ export interface Tokens {
   install(code: string): Promise<InstallOutcome>;
   /** Undefined when OAuth is disabled or its settings are incomplete. */
   readonly appEvents: AppEvents | undefined;
-  grants(): Promise<GrantView[]>;
   close(): void;
 }
 
@@ -151,10 +150,6 @@ class CachedTokens implements Tokens {
 
   async install(code: string): Promise<InstallOutcome> {
     return (await this.#install?.(code)) ?? { kind: 'failed' };
-  }
-
-  async grants(): Promise<GrantView[]> {
-    return (await this.#deps.oauth?.grants.list()) ?? [];
   }
 
   close(): void {

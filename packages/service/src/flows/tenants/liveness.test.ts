@@ -24,6 +24,6 @@ test.each<[string, Problem[], string | undefined, string | undefined]>([
   ],
   ['a location that never had a Mac', [problem('mac', null)], undefined, undefined],
 ])('%s', (_name, broken, state, kind) => {
-  const liveness = livenessOf({ broken });
+  const liveness = livenessOf(broken);
   expect([liveness?.state, liveness?.reason?.kind]).toEqual([state, kind]);
 });

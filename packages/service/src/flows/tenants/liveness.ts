@@ -1,4 +1,4 @@
-import type { Problem, TenantPath } from './tenant-path.ts';
+import type { Problem } from './tenant-path.ts';
 
 /** Whether texts get through a line. */
 export interface Liveness {
@@ -10,8 +10,8 @@ export interface Liveness {
 /** The links between the service and the people who are texted. */
 const LINE = new Set<string>(['mac', 'messages', 'permissions', 'queue', 'traffic']);
 
-/** Derives the liveness of a line from its links. Null: it never had a Mac. */
-export function livenessOf({ broken }: Pick<TenantPath, 'broken'>): Liveness | null {
+/** Derives the liveness of a line from its broken links. Null: it never had a Mac. */
+export function livenessOf(broken: readonly Problem[]): Liveness | null {
   const problems = broken.filter(({ link }) => LINE.has(link));
   if (problems.some(({ kind }) => kind === null)) return null;
   const reason = problems.find(({ isDead }) => isDead) ?? problems[0];

@@ -107,33 +107,38 @@ const REQUIRED = ['fullDisk', 'automation'] as const;
 
 /** Checks each link of a tenant. The first broken one is the problem: those after it cannot work. */
 export function tenantPath(facts: TenantFacts): TenantPath {
-  const findings: Record<LinkName, Finding> = {
-    installed: installed(facts),
-    webhook: webhook(facts),
-    grant: grant(facts),
-    mac: mac(facts),
-    messages: messages(facts),
-    permissions: permissions(facts),
-    queue: queue(facts),
-    traffic: traffic(facts),
-    crm: crm(facts),
-  };
-  const links = LINKS.map((name) => {
-    const { state, sentence, since } = findings[name];
-    return { name, state, sentence, since };
-  });
-  const problems = links
-    .filter(({ state }) => state === 'broken')
-    .map(({ name, sentence, since }) => ({
-      link: name,
-      kind: findings[name].kind ?? null,
-      isDead: findings[name].isDead ?? false,
-      sentence,
-      action: findings[name].action ?? '',
-      since,
-    }));
-  return { locationId: facts.locationId, links, broken: problems, problem: problems[0] ?? null };
+  const checked = LINKS.map((name) => ({ name, finding: CHECKS[name](facts) }));
+  const links = checked.map(({ name, finding: { state, sentence, since } }) => ({
+    name,
+    state,
+    sentence,
+    since,
+  }));
+  const broken = checked.flatMap(({ name, finding }) => problemOf(name, finding) ?? []);
+  return { locationId: facts.locationId, links, broken, problem: broken[0] ?? null };
 }
+
+/** Returns only the broken links, in order. */
+export function brokenLinks(facts: TenantFacts): Problem[] {
+  return LINKS.flatMap((name) => problemOf(name, CHECKS[name](facts)) ?? []);
+}
+
+function problemOf(link: LinkName, finding: Finding): Problem | undefined {
+  const { state, kind = null, isDead = false, sentence, action = '', since } = finding;
+  return state === 'broken' ? { link, kind, isDead, sentence, action, since } : undefined;
+}
+
+const CHECKS: Readonly<Record<LinkName, (facts: TenantFacts) => Finding>> = {
+  installed,
+  webhook,
+  grant,
+  mac,
+  messages,
+  permissions,
+  queue,
+  traffic,
+  crm,
+};
 
 function installed({ token, grant: granted }: TenantFacts): Finding {
   if (granted?.state === 'uninstalled')

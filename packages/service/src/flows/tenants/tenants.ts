@@ -1,11 +1,10 @@
-import { batches, nextTurn } from '../../batcher.ts';
 import type { JournalReader } from '../../ports/journal/journal.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';
 import type { Liveness } from './liveness.ts';
 import { NO_CALLS } from './recent-calls.ts';
-import { tenantPath } from './tenant-path.ts';
-import type { LineTraffic, RecentCalls, TenantFacts, TenantPath } from './tenant-path.ts';
+import { brokenLinks, tenantPath } from './tenant-path.ts';
+import type { LineTraffic, Problem, RecentCalls, TenantFacts, TenantPath } from './tenant-path.ts';
 
 /** A location with its Mac and its grant. */
 export interface TenantLocation {
@@ -22,8 +21,8 @@ export interface TenantLocation {
 
 export interface TenantsDeps {
   readonly locations: () => Promise<readonly TenantLocation[]>;
-  /** Resolves with those of the locations that have a private integration token. */
-  readonly withPrivateToken: (locationIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Resolves with a function that returns whether a private integration token serves a location. */
+  readonly privateTokenCheck: () => Promise<(locationId: string) => boolean>;
   readonly journal: Pick<JournalReader, 'lastWebhooks'>;
   readonly crmCalls: (locationId: string) => RecentCalls;
   readonly traffic: (locationId: string) => LineTraffic;
@@ -56,9 +55,9 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   const wanted = (query.search ?? '').toLowerCase();
   const all = await tenantFacts(deps, query);
   // The last webhook never breaks a link, so it is read only for the tenants that are shown.
-  const own = all.map((one) => ({ ...one, problem: tenantPath(one.facts).problem }));
-  const broken = own.filter(({ problem }) => problem !== null);
-  const found = [...broken, ...own.filter(({ problem }) => problem === null)].filter(({ facts, license }) =>
+  const own = all.map((one) => ({ ...one, isBroken: brokenLinks(one.facts).length > 0 }));
+  const broken = own.filter(({ isBroken }) => isBroken);
+  const found = [...broken, ...own.filter(({ isBroken }) => !isBroken)].filter(({ facts, license }) =>
     `${facts.locationId} ${license ?? ''}`.toLowerCase().includes(wanted),
   );
   const shown = found.slice(0, query.limit);
@@ -66,7 +65,7 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   return {
     tenants: shown.map(({ facts, license }) => {
       const path = tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null });
-      return { ...path, license, liveness: livenessOf(path) };
+      return { ...path, license, liveness: livenessOf(path.broken) };
     }),
     total: own.length,
     broken: broken.length,
@@ -74,21 +73,16 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   };
 }
 
-/**
- * Calls `visit` with the links of each location. There may be thousands: other work runs in between, and no more than a few hundred paths
- * exist at a time.
- */
+/** Calls `visit` with the broken links of each location. */
 export async function visitTenants<Location extends TenantLocation>(
   deps: Omit<TenantsDeps, 'journal' | 'locations'>,
-  locations: readonly Location[],
-  visit: (location: Location, path: TenantPath) => void,
+  pages: AsyncIterable<readonly Location[]>,
+  visit: (location: Location, broken: readonly Problem[]) => void,
 ): Promise<void> {
-  const withToken = await deps.withPrivateToken(locations.map(({ locationId }) => locationId));
-  for (const some of batches(locations)) {
-    for (const location of some)
-      visit(location, tenantPath(factsOf(deps, location, tokenOf(location, withToken))));
-    await nextTurn();
-  }
+  const hasPrivateToken = await deps.privateTokenCheck();
+  for await (const page of pages)
+    for (const location of page)
+      visit(location, brokenLinks(factsOf(deps, location, tokenOf(location, hasPrivateToken))));
 }
 
 /** Returns whether texts get through the line of a location, whatever the state of its grant. */
@@ -96,7 +90,7 @@ export function lineOf(
   deps: Pick<TenantsDeps, 'traffic' | 'now'>,
   location: TenantLocation,
 ): Liveness | null {
-  return livenessOf(tenantPath(factsOf({ ...deps, crmCalls: () => NO_CALLS }, location, 'none')));
+  return livenessOf(brokenLinks(factsOf({ ...deps, crmCalls: () => NO_CALLS }, location, 'none')));
 }
 
 async function tenantFacts(
@@ -104,19 +98,19 @@ async function tenantFacts(
   { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
 ): Promise<{ facts: TenantFacts; license: string | null }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
-  const withToken = await deps.withPrivateToken(locations.map(({ locationId }) => locationId));
+  const hasPrivateToken = await deps.privateTokenCheck();
   return locations.map((location) => ({
     license: location.license,
-    facts: factsOf(deps, location, tokenOf(location, withToken)),
+    facts: factsOf(deps, location, tokenOf(location, hasPrivateToken)),
   }));
 }
 
 function tokenOf(
   { locationId, oauth }: TenantLocation,
-  withToken: ReadonlySet<string>,
+  hasPrivateToken: (locationId: string) => boolean,
 ): TenantFacts['token'] {
   if (oauth !== null) return 'oauth';
-  return withToken.has(locationId) ? 'private' : 'none';
+  return hasPrivateToken(locationId) ? 'private' : 'none';
 }
 
 const factsOf = (

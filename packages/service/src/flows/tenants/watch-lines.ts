@@ -17,6 +17,8 @@ export interface ConnectedLine {
 }
 
 interface Line {
+  /** The number of the last check at which its Mac was connected. */
+  checked: number;
   readonly hours: ActiveHours;
   lastAt: number;
   /** The result of `unusualSilence` for an hour: it changes only with the hour or with a text. */
@@ -38,7 +40,8 @@ const MIN_SENT = 3;
  */
 export class LineWatch {
   readonly #deps: LineWatchDeps;
-  #lines: ReadonlyMap<string, Line> = new Map();
+  readonly #lines = new Map<string, Line>();
+  #checks = 0;
   #readUntil: number | undefined;
   #latest: ReadonlyMap<string, LineTraffic> = new Map();
 
@@ -51,7 +54,7 @@ export class LineWatch {
     return this.#latest.get(locationId) ?? NO_TRAFFIC;
   }
 
-  async check(connected: readonly ConnectedLine[]): Promise<void> {
+  async check(connected: Iterable<ConnectedLine>): Promise<void> {
     const { journal, now } = this.#deps;
     const at = now();
     await this.#learn(connected, at);
@@ -75,27 +78,31 @@ export class LineWatch {
   }
 
   /** Reads the history of lines that were not connected at the last check, and the newest texts of the others. */
-  async #learn(connected: readonly ConnectedLine[], at: number): Promise<void> {
+  async #learn(connected: Iterable<ConnectedLine>, at: number): Promise<void> {
     const { journal } = this.#deps;
     const recent =
       this.#readUntil === undefined
         ? new Map<string, number>()
         : await journal.lastInbound(this.#readUntil - OVERLAP_MS);
-    const lines = new Map<string, Line>();
+    // Set before the first line is read: if this check fails, the lines read so far are kept, and the next check must find their newer texts.
+    this.#readUntil ??= at;
+    const check = ++this.#checks;
     for (const { locationId, lastReceivedAt } of connected) {
       const line = this.#lines.get(locationId) ?? (await this.#read(locationId, at));
-      lines.set(locationId, line);
+      line.checked = check;
       for (const time of [recent.get(locationId), lastReceivedAt])
         if (typeof time === 'number' && time <= at && time > line.lastAt) add(line, time);
     }
-    this.#lines = lines;
+    for (const [locationId, { checked }] of this.#lines)
+      if (checked !== check) this.#lines.delete(locationId);
     this.#readUntil = at;
   }
 
   async #read(locationId: string, at: number): Promise<Line> {
-    const line: Line = { hours: new ActiveHours(), lastAt: 0, judged: undefined };
+    const line: Line = { checked: 0, hours: new ActiveHours(), lastAt: 0, judged: undefined };
     const times = await this.#deps.journal.inboundHours(locationId, at - REMEMBERED_HOURS * HOUR_MS);
     for (const time of times) add(line, time);
+    this.#lines.set(locationId, line);
     await nextTurn();
     return line;
   }

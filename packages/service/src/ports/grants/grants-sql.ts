@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Selectable, Transaction } from 'kysely';
 
 import { EngineError } from '../../errors.ts';
+import { inChunks } from '../../sql/in-chunks.ts';
 import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
@@ -164,6 +165,27 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .orderBy('owner_id')
           .execute();
         return rows.map(viewOf);
+      }),
+    ofLocations: (locationIds) =>
+      guarded(async () => {
+        const rows = await inChunks(locationIds, (chunk) =>
+          db
+            .selectFrom('oauth_grants')
+            .select(VIEWED)
+            .where('kind', '=', 'location')
+            .where('owner_id', 'in', chunk)
+            .execute(),
+        );
+        return rows.map(viewOf);
+      }),
+    listLocationIds: () =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .select('owner_id')
+          .where('kind', '=', 'location')
+          .execute();
+        return rows.map(({ owner_id }) => owner_id);
       }),
     remove: (kind, ownerId) =>
       guarded(async () => {

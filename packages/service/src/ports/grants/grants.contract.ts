@@ -242,6 +242,10 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(rest).toEqual([]);
       expect(listed).toMatchObject({ ownerId: 'loc1', state: 'active', expiresAt: GRANT.expiresAt });
       expect(JSON.stringify(listed)).not.toContain('canary');
+      await grants.store({ ...GRANT, kind: 'company', ownerId: 'company1' });
+      expect(await grants.listLocationIds()).toEqual(['loc1']);
+      expect(await grants.ofLocations(['loc1', 'loc2', 'company1'])).toEqual([listed]);
+      expect(await grants.remove('company', 'company1')).toBe(true);
       expect(await grants.remove(GRANT_KIND, OWNER)).toBe(true);
       expect(await grants.remove(GRANT_KIND, OWNER)).toBe(false);
       expect(await grants.list()).toEqual([]);

@@ -80,6 +80,10 @@ export interface Grants {
   ): Promise<T | undefined>;
   recordFailure(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void>;
   list(): Promise<GrantView[]>;
+  /** Lists the locations that have a grant, in any order. */
+  listLocationIds(): Promise<string[]>;
+  /** Lists the grants of these locations, in any order. */
+  ofLocations(locationIds: readonly string[]): Promise<GrantView[]>;
   /** Resolves with whether the grant existed. */
   remove(kind: GrantKind, ownerId: string): Promise<boolean>;
 

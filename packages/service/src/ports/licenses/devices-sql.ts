@@ -1,18 +1,18 @@
 import type { Selectable } from 'kysely';
 
+import { inChunks } from '../../sql/in-chunks.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
   Activation,
   ActivationRequest,
   Device,
-  DeviceName,
   DeviceChangeOutcome,
   NewDevice,
   Standing,
 } from './licenses.ts';
 import { sameHash } from './secret-hash.ts';
-import { inChunks, newRowId } from './sql-store.ts';
+import { newRowId } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
 import { DEVICE_TRANSITIONS, mayBecome } from './transitions.ts';
 import type { DeviceStatus } from './transitions.ts';
@@ -145,19 +145,16 @@ export class SqlDevices {
     });
   }
 
-  async listNames(): Promise<DeviceName[]> {
-    return await this.#store.read('devices cannot be read', (db) =>
+  async name(licenseId: string, deviceId: string): Promise<string | undefined> {
+    const row = await this.#store.read('devices cannot be read', (db) =>
       db
         .selectFrom('devices')
-        .select([
-          'id',
-          'license_id as licenseId',
-          'device_id as deviceId',
-          'name',
-          'last_seen_at as lastSeenAt',
-        ])
-        .execute(),
+        .select('name')
+        .where('license_id', '=', licenseId)
+        .where('device_id', '=', deviceId)
+        .executeTakeFirst(),
     );
+    return row?.name;
   }
 
   async standingsByToken(tokenHashes: readonly string[]): Promise<Map<string, Standing>> {

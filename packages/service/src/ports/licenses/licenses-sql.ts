@@ -28,7 +28,7 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     revokeDevice: (deviceRow) => devices.revoke(deviceRow),
     restoreDevice: (deviceRow) => devices.restore(deviceRow),
     listDevices: () => devices.list(),
-    listDeviceNames: () => devices.listNames(),
+    deviceName: (licenseId, deviceId) => devices.name(licenseId, deviceId),
     standingsByToken: (tokenHashes) => devices.standingsByToken(tokenHashes),
     standingsByRow: (deviceRows) => devices.standingsByRow(deviceRows),
     recordLastSeen: (deviceRows, at) => devices.recordLastSeen(deviceRows, at),
@@ -36,7 +36,9 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     claim: (claim, mode) => locations.claim(claim, mode),
     owners: (locationIds) => locations.owners(locationIds),
     assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
-    listLocations: () => locations.list(),
+    countLocations: () => locations.count(),
+    findLocation: (locationId) => locations.find(locationId),
+    listLocations: (after, limit) => locations.list(after, limit),
   };
 }
 

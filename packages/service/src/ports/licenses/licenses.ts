@@ -37,7 +37,8 @@ export interface Device {
   readonly lastSeenAt: number;
 }
 
-export type DeviceName = Pick<Device, 'id' | 'licenseId' | 'deviceId' | 'name' | 'lastSeenAt'>;
+/** The device that bound a location last. */
+export type LastDevice = Pick<Device, 'id' | 'deviceId' | 'name' | 'lastSeenAt'>;
 
 export interface DeviceDescription {
   readonly name: string;
@@ -53,6 +54,15 @@ export interface Location {
   readonly deviceRow: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** A location with the label of its license and the device that bound it last. */
+export interface LocationDetails {
+  readonly locationId: string;
+  readonly state: LocationState;
+  readonly licenseId: string | null;
+  readonly license: string | null;
+  readonly lastDevice: LastDevice | null;
 }
 
 export interface NewDevice extends DeviceDescription {
@@ -168,8 +178,8 @@ export interface Licenses {
   /** Lets a revoked device activate again. */
   restoreDevice(deviceRow: string): Promise<DeviceChangeOutcome>;
   listDevices(): Promise<Device[]>;
-  /** Lists the same devices, in any order. Cheaper than `listDevices`, for lists that are read often. */
-  listDeviceNames(): Promise<DeviceName[]>;
+  /** Resolves with undefined when the license has no such device. */
+  deviceName(licenseId: string, deviceId: string): Promise<string | undefined>;
   /** Resolves with the devices that have these tokens, in any state, by token hash. */
   standingsByToken(tokenHashes: readonly string[]): Promise<Map<string, Standing>>;
   /** Resolves with these devices, by row. */
@@ -188,5 +198,10 @@ export interface Licenses {
   owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>>;
   /** Assigns a location to a license, or releases it with null. */
   assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome>;
-  listLocations(): Promise<Location[]>;
+  /** Counts all locations, including those without a license. */
+  countLocations(): Promise<number>;
+  /** Resolves with undefined when the location is unknown. */
+  findLocation(locationId: string): Promise<LocationDetails | undefined>;
+  /** Lists up to `limit` locations whose id is after `after`, in the order of the database. An empty string starts at the beginning. */
+  listLocations(after: string, limit: number): Promise<LocationDetails[]>;
 }

@@ -1,10 +1,18 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import type { Selectable } from 'kysely';
+import type { InferResult, Selectable } from 'kysely';
 
+import { inChunks } from '../../sql/in-chunks.ts';
+import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
-import type { AssignOutcome, ClaimOutcome, Location, LocationClaimMode, LocationOwner } from './licenses.ts';
-import { inChunks } from './sql-store.ts';
+import type {
+  AssignOutcome,
+  ClaimOutcome,
+  Location,
+  LocationClaimMode,
+  LocationDetails,
+  LocationOwner,
+} from './licenses.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
 import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
 
@@ -180,22 +188,63 @@ export class SqlLocations {
     });
   }
 
-  async list(): Promise<Location[]> {
-    return await this.#store.read('locations cannot be read', (db) =>
+  async count(): Promise<number> {
+    const { count } = await this.#store.read('locations cannot be read', (db) =>
       db
         .selectFrom('locations')
-        .select([
-          'location_id as locationId',
-          'state',
-          'license_id as licenseId',
-          'device_row as deviceRow',
-          'created_at as createdAt',
-          'updated_at as updatedAt',
-        ])
-        .orderBy('location_id')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow(),
+    );
+    return count;
+  }
+
+  async find(locationId: string): Promise<LocationDetails | undefined> {
+    const row = await this.#store.read('locations cannot be read', (db) =>
+      selectDetails(db).where('locations.location_id', '=', locationId).executeTakeFirst(),
+    );
+    return row && detailsOf(row);
+  }
+
+  async list(after: string, limit: number): Promise<LocationDetails[]> {
+    const rows = await this.#store.read('locations cannot be read', (db) =>
+      selectDetails(db)
+        .where('locations.location_id', '>', after)
+        .orderBy('locations.location_id')
+        .limit(limit)
         .execute(),
     );
+    return rows.map(detailsOf);
   }
+}
+
+const selectDetails = (db: Database) =>
+  db
+    .selectFrom('locations')
+    .leftJoin('licenses', 'licenses.id', 'locations.license_id')
+    .leftJoin('devices', 'devices.id', 'locations.device_row')
+    .select([
+      'locations.location_id as locationId',
+      'locations.state',
+      'locations.license_id as licenseId',
+      'licenses.label as license',
+      'locations.device_row as deviceRow',
+      'devices.device_id as deviceId',
+      'devices.name',
+      'devices.last_seen_at as lastSeenAt',
+    ]);
+
+type DetailsRow = InferResult<ReturnType<typeof selectDetails>>[number];
+
+function detailsOf({ locationId, state, licenseId, license, ...device }: DetailsRow): LocationDetails {
+  const { deviceRow: id, deviceId, name, lastSeenAt } = device;
+  const isKnown = id !== null && deviceId !== null && name !== null && lastSeenAt !== null;
+  return {
+    locationId,
+    state,
+    licenseId,
+    license,
+    lastDevice: isKnown ? { id, deviceId, name, lastSeenAt } : null,
+  };
 }
 
 function locationOf(row: LocationRow): Location {

@@ -3,7 +3,14 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { EngineError } from '../../errors.ts';
-import { CONTENTION, SEND_TIMEOUT_MS, boundMacsOf, contendedWaitSec, untilReady } from './switchboard.ts';
+import {
+  CONTENTION,
+  SEND_TIMEOUT_MS,
+  boundMacOf,
+  boundMacsOf,
+  contendedWaitSec,
+  untilReady,
+} from './switchboard.ts';
 import type {
   BindOutcome,
   Contention,
@@ -13,16 +20,12 @@ import type {
   ReachListener,
   RoutedFrame,
   BoundMac,
+  Holding,
   MacQuery,
+  MacView,
   SendOutcome,
   Switchboard,
 } from './switchboard.ts';
-
-interface Binding {
-  readonly lease: Lease;
-  readonly connection: MacConnection;
-  readonly since: number;
-}
 
 interface DisplacementHistory {
   /** When Macs were displaced, within the window, oldest first. */
@@ -45,7 +48,7 @@ class MemorySwitchboard implements Switchboard {
   readonly #clock: Clock;
   readonly #node: string;
   readonly #contention: Contention;
-  readonly #bindings = new Map<LocationId, Binding>();
+  readonly #bindings = new Map<LocationId, Holding>();
   readonly #displacements = new Map<LocationId, DisplacementHistory>();
   #replies: ReachListener | undefined;
   #sweepAt = 0;
@@ -128,8 +131,12 @@ class MemorySwitchboard implements Switchboard {
     this.#drop(locationId, 'closed');
   }
 
-  async boundMacs(query: MacQuery = {}): Promise<BoundMac[]> {
+  async boundMacs(query: Pick<MacQuery, 'deviceId'> = {}): Promise<BoundMac[]> {
     return boundMacsOf(this.#bindings.values(), this.#node, query);
+  }
+
+  async viewMacs(): Promise<MacView> {
+    return new HeldMacs(this.#bindings, this.#node);
   }
 
   async ping(): Promise<void> {
@@ -170,5 +177,29 @@ class MemorySwitchboard implements Switchboard {
 
   #assertOpen(): void {
     if (this.#closed) throw new EngineError('switchboard', 'the switchboard is closed');
+  }
+}
+
+/** Creates the entries one by one: a list of thousands would survive several garbage collections. */
+class HeldMacs implements MacView {
+  readonly #holdings: ReadonlyMap<string, Holding>;
+  readonly #node: string;
+
+  constructor(holdings: ReadonlyMap<string, Holding>, node: string) {
+    this.#holdings = holdings;
+    this.#node = node;
+  }
+
+  get size(): number {
+    return this.#holdings.size;
+  }
+
+  get(locationId: string): BoundMac | undefined {
+    const holding = this.#holdings.get(locationId);
+    return holding && boundMacOf(holding, this.#node, true);
+  }
+
+  values(): Iterable<BoundMac> {
+    return this.#holdings.values().map((holding) => boundMacOf(holding, this.#node, true));
   }
 }

@@ -43,6 +43,7 @@ import type {
   RoutedFrame,
   BoundMac,
   MacQuery,
+  MacView,
   ReachListener,
   ReportedStatus,
   SendOutcome,
@@ -296,8 +297,12 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (holder !== undefined) this.#disconnectHolder(locationId, holder, 'closed');
   }
 
-  async boundMacs(query: MacQuery = {}): Promise<BoundMac[]> {
-    return newestPerLocation(await this.#bus.boundMacs(query));
+  async boundMacs(query: Pick<MacQuery, 'deviceId'> = {}): Promise<BoundMac[]> {
+    return [...newestPerLocation(await this.#bus.boundMacs(query)).values()];
+  }
+
+  async viewMacs(): Promise<MacView> {
+    return newestPerLocation(await this.#bus.boundMacs({ withStates: true }));
   }
 
   ping(): Promise<void> {
@@ -612,9 +617,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
 const reasonFor = (deviceId: string, lost: Lease): DisconnectReason =>
   deviceId === lost.deviceId ? 'resumed' : 'displaced';
 
-function newestPerLocation(all: BoundMac[]): BoundMac[] {
+function newestPerLocation(all: readonly BoundMac[]): ReadonlyMap<string, BoundMac> {
   const newest = new Map<string, BoundMac>();
   for (const mac of all)
     if ((newest.get(mac.locationId)?.epoch ?? 0) < mac.epoch) newest.set(mac.locationId, mac);
-  return [...newest.values()];
+  return newest;
 }

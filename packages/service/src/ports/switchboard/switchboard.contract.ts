@@ -329,23 +329,25 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       }
     });
 
-    it('M1 lists the states that Macs of any node reported, only on request', async () => {
+    it('M1 shows the states that Macs of any node reported, by location', async () => {
       const { first, last } = await start();
       const [one, two] = [new TestConnection('device-1'), new TestConnection('device-2')];
       const location = leaseOf(await first.bind(freshLocation(), one)).locationId;
-      await last.bind(freshLocation(), two);
+      const other = leaseOf(await last.bind(freshLocation(), two)).locationId;
       one.stateReport = {
         at: 1,
         state: { type: 'state', capabilities: ['text'], lastSentAt: null, lastReceivedAt: null },
       };
       for (const node of [first, last]) {
-        const macs = await node.boundMacs({ withStates: true });
-        expect(macs.map(({ locationId, stateReport }) => [locationId === location, stateReport])).toEqual(
-          expect.arrayContaining([
-            [true, one.stateReport],
-            [false, undefined],
-          ]),
-        );
+        const macs = await node.viewMacs();
+        expect(macs.size).toBe(2);
+        expect(macs.get(location)).toMatchObject({ deviceId: 'device-1', stateReport: one.stateReport });
+        expect(macs.get(other)).not.toHaveProperty('stateReport');
+        expect(macs.get('unknown')).toBeUndefined();
+        expect(Array.from(macs.values(), ({ deviceId }) => deviceId).toSorted()).toEqual([
+          'device-1',
+          'device-2',
+        ]);
         for (const mac of await node.boundMacs()) expect(mac).not.toHaveProperty('stateReport');
       }
     });

@@ -143,7 +143,7 @@ export class UncertainSendError extends EngineError {
   override readonly name = 'UncertainSendError';
 }
 
-/** Which Macs `boundMacs` lists, and whether with their states. */
+/** Which Macs a node lists, and whether with their states. */
 export interface MacQuery {
   readonly withStates?: boolean | undefined;
   /** Undefined: all devices. */
@@ -159,7 +159,7 @@ export interface BoundMac {
   readonly since: number;
   /** The node that holds the socket. */
   readonly node: string;
-  /** Present when it was requested and the Mac reported one. */
+  /** Present in a `MacView`, if the Mac has reported one. */
   readonly stateReport?: StateReport;
 }
 
@@ -216,10 +216,12 @@ export interface Switchboard {
   /** Disconnects the Mac that holds the location, on any node. */
   disconnect(locationId: LocationId): Promise<void>;
   /**
-   * Resolves with the connected Macs of all nodes, on request with their states, or only those of one device. A node that does not respond
-   * within a second is left out.
+   * Resolves with the connected Macs of all nodes, without their states, or only those of one device. A node that does not respond within
+   * a second is left out.
    */
-  boundMacs(query?: MacQuery): Promise<BoundMac[]>;
+  boundMacs(query?: Pick<MacQuery, 'deviceId'>): Promise<BoundMac[]>;
+  /** Resolves with the same Macs and their states, by location. */
+  viewMacs(): Promise<MacView>;
   /** Rejects with EngineError when the engine is down. */
   ping(): Promise<void>;
   /**
@@ -230,23 +232,39 @@ export interface Switchboard {
 }
 
 /** A connection of this node that holds a location. */
-interface Holding {
+export interface Holding {
   readonly connection: MacConnection;
   readonly lease: Lease;
   readonly since: number;
 }
 
-/** Returns the entries of this node for `boundMacs`. */
+/**
+ * The Macs that hold locations, by location. A view may be live: it then shows the Macs at the time of each call, and `values` yields a
+ * location twice if its Mac disconnects and reconnects during the iteration.
+ */
+export interface MacView {
+  readonly size: number;
+  get(locationId: string): BoundMac | undefined;
+  values(): Iterable<BoundMac>;
+}
+
+/** Returns the entries of this node for `boundMacs` and `viewMacs`. */
 export function boundMacsOf(
   holdings: Iterable<Holding>,
   node: string,
   { withStates = false, deviceId }: MacQuery,
 ): BoundMac[] {
   const macs: BoundMac[] = [];
-  for (const { connection, lease, since } of holdings) {
-    if (deviceId !== undefined && lease.deviceId !== deviceId) continue;
-    const { stateReport } = connection;
-    macs.push({ ...lease, since, node, ...(withStates && stateReport !== undefined && { stateReport }) });
-  }
+  for (const holding of holdings)
+    if (deviceId === undefined || holding.lease.deviceId === deviceId)
+      macs.push(boundMacOf(holding, node, withStates));
   return macs;
+}
+
+export function boundMacOf(
+  { connection: { stateReport }, lease, since }: Holding,
+  node: string,
+  withState: boolean,
+): BoundMac {
+  return { ...lease, since, node, ...(withState && stateReport !== undefined && { stateReport }) };
 }
