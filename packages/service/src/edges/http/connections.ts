@@ -11,6 +11,8 @@ export interface Connection {
   /** Requests whose responses are not finished. More than one means that the client pipelines. */
   inFlight: number;
   newest: ServerResponse | undefined;
+  /** How many requests have begun. */
+  requests: number;
   /** Its node in `#unproven` or `#idle`; undefined while a request is in flight. */
   idleNode: ListNode<Socket> | undefined;
   /** A `Connection: close` response or a FIN is under way: a later request on this socket cannot be answered. */
@@ -52,6 +54,7 @@ export class Connections {
         isOpen: true,
         inFlight: 0,
         newest: undefined,
+        requests: 0,
         idleNode: this.#unproven.add(socket),
         closing: false,
         silentMs: 0,
@@ -91,7 +94,12 @@ export class Connections {
     connection.idleNode?.remove();
     connection.idleNode = undefined;
     connection.inFlight++;
+    connection.requests++;
     return connection;
+  }
+
+  of(socket: Socket): Connection | undefined {
+    return this.#open.get(socket);
   }
 
   /** To be called when the response to a counted request is finished. */

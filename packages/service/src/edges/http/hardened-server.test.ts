@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -353,5 +354,68 @@ describe('slow clients', () => {
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
     expect(HARDENING.headersMs).toBeGreaterThanOrEqual(10_000);
     expect(HARDENING.headersMs + HARDENING.sweepMs).toBeLessThan(20_000);
+  });
+
+  it('a client that sends nothing is disconnected without a response: a browser would take it for the response to its next request', async () => {
+    const port = await start(echo, QUICK);
+    expect(await raw(port, '')).toBe('');
+  });
+
+  it('a client that does not send its second headers is disconnected, and the response to its first request has no other in it', async () => {
+    const port = await start((_request, response) => void response.write('part'), QUICK);
+    const answer = await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toMatch(/part\r\n$/);
+  });
+
+  /** Timers come first after it, before the sockets are read. */
+  async function stall(ms: number, before: () => void): Promise<void> {
+    await nextTurn();
+    before();
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  }
+
+  const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  it.each([
+    ['a request that arrived', '', REQUEST, 'hello'],
+    ['a request whose end arrived', 'GET / HTTP/1.1\r\nHost: ', 'a\r\n\r\n', 'hello'],
+    [
+      'a handshake that arrived',
+      '',
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      'upgraded',
+    ],
+  ])('%s while the process was stalled is answered', async (_what, before, during, answer) => {
+    const patient = { ...QUICK, headersMs: 1000 };
+    const port = await start(echo, patient);
+    server?.on('upgrade', (_request, socket: Socket) => socket.write('upgraded'));
+    const accepted = once(server ?? expect.fail(), 'connection');
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+    const [there] = (await accepted) as [Socket];
+    sockets.add(socket).add(there);
+    socket.write(before);
+    await until(() => there.bytesRead === before.length);
+    const answered = once(socket, 'data');
+    await stall(patient.headersMs + 10 * patient.sweepMs, () => socket.write(during));
+    expect(await answered).toEqual([expect.stringContaining(answer)]);
+    await raw(port, slow('/'));
+    expect(socket.readableEnded).toBe(false);
+  });
+
+  it('a later request on the connection that arrived while the process was stalled is answered, also after the idle time', async () => {
+    const port = await start(echo, QUICK);
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+    sockets.add(socket);
+    // Node adds a second to it.
+    if (server !== undefined) server.keepAliveTimeout = 100;
+    const first = once(socket, 'data');
+    socket.write(REQUEST);
+    await first;
+    const second = once(socket, 'data');
+    await stall(1300, () => socket.write(REQUEST));
+    expect(await second).toEqual([expect.stringContaining('hello')]);
+    expect(await raw(port, REQUEST)).toContain('hello');
   });
 });

@@ -11,6 +11,7 @@ import type { Budget } from '../../budgets.ts';
 import { OnePerTick } from '../../one-per-tick.ts';
 import { boundBodyParts } from './body-parts.ts';
 import { Connections } from './connections.ts';
+import type { Connection } from './connections.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
 import { RequestBudget } from './request-budget.ts';
@@ -101,7 +102,21 @@ export function createHardenedServer(
   );
   connections.watch(server);
   server.maxHeadersCount = 100;
-  server.on('clientError', rejectUnparsable);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return rejectUnparsable(error, socket);
+    const connection = connections.of(socket as Socket);
+    const requests = connection?.requests;
+    afterReading(() => {
+      if (connection?.isOpen === true && connection.requests === requests) rejectSlow(connection);
+    });
+  });
+  // The time that a connection may be idle between two requests is over.
+  server.on('timeout', (socket) => {
+    const { bytesRead } = socket;
+    afterReading(() => {
+      if (socket.bytesRead === bytesRead) socket.destroy();
+    });
+  });
   server.once(
     'close',
     every(clock, sweepMs, () => {
@@ -144,6 +159,25 @@ function reject(response: ServerResponse, error: HttpError): void {
   response.end(body);
 }
 
+/** After a stall of this process, timers run before the sockets are read: what a timer misses may have arrived. */
+function afterReading(task: () => void): void {
+  setImmediate(task);
+}
+
+/**
+ * A socket that has sent nothing may be one that a browser opened in advance. The browser would take a response for the response to its
+ * next request; a client that pipelines would take it for a part of the response that is being written.
+ */
+function rejectSlow({ socket, inFlight }: Connection): void {
+  if (socket.bytesRead === 0 || inFlight > 0 || !socket.writable) return void socket.destroy();
+  rejectRaw(socket, '408 Request Timeout');
+}
+
+function rejectRaw(socket: Socket, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.destroySoon();
+}
+
 const UNSIGNED = '{"error":"Invalid signature"}';
 
 // The parser failed, so there is no request object. The response is written by hand and echoes nothing of the input.
@@ -159,12 +193,8 @@ function rejectUnparsable(error: NodeJS.ErrnoException & { rawPacket?: Buffer },
     );
     return (socket as Socket).destroySoon();
   }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? '431 Request Header Fields Too Large'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
-        : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-  (socket as Socket).destroySoon();
+  rejectRaw(
+    socket as Socket,
+    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request',
+  );
 }
