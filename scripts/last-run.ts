@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import type { Failures } from './failure-times.ts';
+
 /** A full or quick run of the tests. Written when it starts, so that an interrupted run is not taken for the one before. */
 export interface Run {
   readonly kind: 'full' | 'quick';
@@ -35,9 +37,15 @@ export function reportPath(cache: string, stage: string): string {
   return join(cache, `vitest-${stage}.json`);
 }
 
-/** Removes the report of an earlier run, so that it is not taken for that of a stage that did not end. */
+/** The failures of a stage, as the reporter in failure-times.ts writes them. */
+export function failuresPath(cache: string, stage: string): string {
+  return join(cache, `failures-${stage}.json`);
+}
+
+/** Removes the reports of an earlier run, so that they are not taken for those of a stage that did not end. */
 export function removeReports(cache: string, stages: readonly string[]): void {
-  for (const stage of stages) rmSync(reportPath(cache, stage), { force: true });
+  for (const stage of stages)
+    for (const path of [reportPath(cache, stage), failuresPath(cache, stage)]) rmSync(path, { force: true });
 }
 
 export function recordRun(cache: string, run: Run): void {
@@ -50,8 +58,18 @@ export function lastRun(cache: string): Run | undefined {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Run) : undefined;
 }
 
+export function writeReport(cache: string, stage: string, report: Report): void {
+  writeFileSync(reportPath(cache, stage), JSON.stringify(report));
+}
+
 /** The report of a stage, or undefined if the stage did not end. */
 export function readReport(cache: string, stage: string): Report | undefined {
   const path = reportPath(cache, stage);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Report) : undefined;
+}
+
+/** The failures of a stage. A stage that did not end counts as one. */
+export function readFailures(cache: string, stage: string): Failures {
+  const path = failuresPath(cache, stage);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Failures) : { files: [], others: 1 };
 }
