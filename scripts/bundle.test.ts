@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 
@@ -49,6 +49,33 @@ it.each([
   expect(output(main)).toBe(output(bundle));
   writeFileSync(join(folder, name), text);
   expect(bundleOf(main)).toBe(main);
+});
+
+it('writes a bundle that reads only the exports of built-in modules that it uses', async () => {
+  const folder = await writeProgram();
+  const main = join(folder, 'main.ts');
+  writeFileSync(
+    main,
+    `import process from 'node:process';
+    import path, { join as joined, sep } from 'node:path';
+    import * as os from 'node:os';
+    import { createRequire } from 'node:module';
+    import { inspect } from 'node:util';
+    const loaded = process.moduleLoadList.includes('NativeModule worker_threads');
+    console.log(path.basename(joined('a', 'b')), sep, os.default.EOL.length, typeof createRequire, inspect([1]), loaded);
+    console.log(\`
+import { inspect } from "node:util";
+\`);`,
+  );
+  await writeBundle(main);
+  const bundle = bundleOf(main);
+  const text = globSync(join(bundle, '../*.js')).map((file) => readFileSync(file, 'utf8'));
+  expect(text.join('').match(/^import .*"node:/gm)).toEqual([
+    'import * as os from "node:',
+    'import { inspect } from "node:',
+  ]);
+  const { stdout } = spawnSync(process.execPath, [bundle], { encoding: 'utf8' });
+  expect(stdout).toBe('b / 1 function [ 1 ] false\n\nimport { inspect } from "node:util";\n\n');
 });
 
 it('does not use a bundle if a file changed while it was being written', async () => {

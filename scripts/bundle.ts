@@ -37,6 +37,31 @@ function sourcePaths(folder: string): Plugin {
   };
 }
 
+const BUILTIN_IMPORT = /^import (?:([\w$]+)(?:, )?)?(?:\{ (.*) \})? ?from "(node:[\w/]+)";$/;
+
+/**
+ * Replaces imports of built-in modules with calls. An `import` reads every export of the module, including getters that load further
+ * modules: `node:util` loads worker threads.
+ */
+const builtinsByCall: Plugin = {
+  name: 'builtins-by-call',
+  renderChunk(code) {
+    const lines = code.split('\n');
+    const imports = lines.findIndex((line) => !line.startsWith('import '));
+    return [...lines.slice(0, imports).map(byCall), ...lines.slice(imports)].join('\n');
+  },
+};
+
+function byCall(line: string): string {
+  const [found, whole, names, module] = BUILTIN_IMPORT.exec(line) ?? [];
+  if (found === undefined) return line;
+  const call = `= globalThis.process.getBuiltinModule("${module}");`;
+  return [
+    ...(whole === undefined || whole === 'process' ? [] : [`const ${whole} ${call}`]),
+    ...(names === undefined ? [] : [`const { ${names.replaceAll(' as ', ': ')} } ${call}`]),
+  ].join(' ');
+}
+
 /** Writes the bundle of a program, and then the list of its files, without which it is not used. */
 export async function writeBundle(entry: string): Promise<void> {
   const startedAt = Date.now();
@@ -48,7 +73,7 @@ export async function writeBundle(entry: string): Promise<void> {
     input: entry,
     platform: 'node',
     external: NOT_BUNDLED,
-    plugins: [sourcePaths(folder)],
+    plugins: [sourcePaths(folder), builtinsByCall],
   });
   const { output } = await program.write({ dir: folder, format: 'esm', keepNames: true });
   const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
