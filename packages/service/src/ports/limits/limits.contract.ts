@@ -57,9 +57,14 @@ export function limitsContract(engine: string, open: () => Promise<LimitsUnderTe
     });
 
     it('returns at least one second until the window ends', async () => {
-      await take(limit(1, 3600));
-      await under.pass(3_600_000 - 900);
-      expect((await take(limit(1, 3600))).resetSec).toBe(1);
+      // The time of Redis passes by itself too: on a stalled machine the window is over, and the next one has to be tried.
+      for (let attempt = 0; ; attempt++) {
+        const since = performance.now();
+        await take(limit(1, 3600), `key ${attempt}`);
+        await under.pass(3_600_000 - 900);
+        const { resetSec } = await take(limit(1, 3600), `key ${attempt}`);
+        if (performance.now() - since < 900) return expect(resetSec).toBe(1);
+      }
     });
 
     it('counts keys and limits separately', async () => {
