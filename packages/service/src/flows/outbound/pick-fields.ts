@@ -42,11 +42,15 @@ const MAX_LOCATION_ID = 256;
 const MAX_CONTACT_ID = 1024;
 const MAX_GUID = 256;
 
+/** The only field that matters before the signature is verified. */
+export const pickLocation = (body: unknown): Fields['locationId'] =>
+  asLocationId(text(own(body, 'locationId'), MAX_LOCATION_ID));
+
 export function pickFields(body: unknown): Fields {
   const messageId = own(body, 'messageId');
   const attachments = own(body, 'attachments');
   return {
-    locationId: asLocationId(text(own(body, 'locationId'), MAX_LOCATION_ID)),
+    locationId: pickLocation(body),
     contactId: text(own(body, 'contactId'), MAX_CONTACT_ID),
     message: text(own(body, 'message')),
     attachments: holdsNothing(attachments) ? undefined : attachments,

@@ -25,7 +25,7 @@ import type { Received } from './record-request.ts';
 import { rateLimit } from './limit-rate.ts';
 import type { RateDeps } from './limit-rate.ts';
 import type { Contacts, LookUpDeps } from './look-up-phone.ts';
-import { pickFields } from './pick-fields.ts';
+import { pickFields, pickLocation } from './pick-fields.ts';
 import { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './rejection.ts';
 import { requireFields } from './require-fields.ts';
@@ -77,11 +77,10 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
 
   async function receive(request: WebhookRequest): Promise<WebhookOutcome> {
     const { requestId, channel, body, address } = request;
-    const fields = pickFields(body);
-
-    const signature = await signatures.verify(request, fields.locationId);
+    const signature = await signatures.verify(request, pickLocation(body));
     if (!signature.ok) return { kind: 'unsigned', fault: signature.fault };
 
+    const fields = pickFields(body);
     if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
     const traceparent = settings.isTraced ? callerOf(request) : undefined;
     const received = { request, fields, key: signature.key, traceparent };

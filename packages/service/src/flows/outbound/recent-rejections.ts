@@ -11,8 +11,11 @@ export interface SignatureRejections extends SignatureFault {
 }
 
 interface Group {
+  /** The last times, overwritten in turn. */
   readonly times: number[];
+  added: number;
   last: SignatureFault;
+  lastAt: number;
 }
 
 /**
@@ -29,22 +32,23 @@ export class RecentRejections {
 
   add(fault: SignatureFault): void {
     const name = `${fault.step} ${fault.header ?? ''}`;
-    const group = this.#groups.get(name) ?? { times: [], last: fault };
-    group.times.push(this.#now());
+    const at = this.#now();
+    const group = this.#groups.get(name);
+    if (group === undefined) {
+      this.#groups.set(name, { times: [at], added: 1, last: fault, lastAt: at });
+      return;
+    }
+    group.times[group.added++ % KEPT] = at;
     group.last = fault;
-    if (group.times.length > KEPT) group.times.shift();
-    this.#groups.set(name, group);
+    group.lastAt = at;
   }
 
   /** Returns the rejections of the last hour, the latest first. */
   list(): SignatureRejections[] {
     const since = this.#now() - HOUR_MS;
     return [...this.#groups.values()]
-      .flatMap(({ times, last }) => {
-        const recent = times.filter((at) => at > since);
-        const lastAt = recent.at(-1);
-        return lastAt === undefined ? [] : [{ ...last, count: recent.length, lastAt }];
-      })
+      .filter(({ lastAt }) => lastAt > since)
+      .map(({ times, last, lastAt }) => ({ ...last, count: times.filter((at) => at > since).length, lastAt }))
       .toSorted((one, other) => other.lastAt - one.lastAt);
   }
 }
