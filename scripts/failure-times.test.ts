@@ -46,8 +46,13 @@ it('names each failed file with its start and its first failure', () => {
   const before = Date.now();
   const { files, others, path } = run('failed', {
     'passed.test.ts': "it('passes', () => {});",
-    'loading.test.ts':
-      "await sleep(300); it('fails', () => expect(1).toBe(2)); it('takes long', () => sleep(500));",
+    'loading.test.ts': `import { writeFileSync } from 'node:fs';
+      await sleep(300);
+      it('fails', () => expect(1).toBe(2));
+      it('runs after the failure', async () => {
+        await sleep(500);
+        writeFileSync(import.meta.dirname + '/ended', String(Date.now()));
+      });`,
     'hook.test.ts':
       "beforeAll(async () => { await sleep(300); throw new Error('no'); }); it('passes', () => {});",
     'broken.test.ts': "throw new Error('not loaded');",
@@ -68,6 +73,9 @@ it('names each failed file with its start and its first failure', () => {
     return failedAt - startedAt;
   };
   expect(lasted('loading.test.ts')).toBeGreaterThanOrEqual(290);
+  const { failedAt = 0 } = byPath.get(path('loading.test.ts')) ?? {};
+  const ended = Number(readFileSync(path('ended'), 'utf8'));
+  expect(ended - failedAt).toBeGreaterThanOrEqual(490);
   expect(lasted('hook.test.ts')).toBeGreaterThanOrEqual(290);
 });
 
