@@ -368,7 +368,7 @@ describe('slow clients', () => {
     expect(answer).toMatch(/part\r\n$/);
   });
 
-  /** Timers come first after it, before the sockets are read. */
+  /** Blocks the process. Afterwards, timers run before the sockets are read. */
   async function stall(ms: number, before: () => void): Promise<void> {
     await nextTurn();
     before();
@@ -388,8 +388,8 @@ describe('slow clients', () => {
       'upgraded',
     ],
   ])('%s while the process was stalled is answered', async (_what, before, during, answer) => {
-    const patient = { ...QUICK, headersMs: 1000 };
-    const port = await start(echo, patient);
+    const hardening = { ...QUICK, headersMs: 1000 };
+    const port = await start(echo, hardening);
     server?.on('upgrade', (_request, socket: Socket) => socket.write('upgraded'));
     const accepted = once(server ?? expect.fail(), 'connection');
     const socket = connect(port, '127.0.0.1').setEncoding('latin1');
@@ -398,13 +398,13 @@ describe('slow clients', () => {
     socket.write(before);
     await until(() => there.bytesRead === before.length);
     const answered = once(socket, 'data');
-    await stall(patient.headersMs + 10 * patient.sweepMs, () => socket.write(during));
+    await stall(hardening.headersMs + 10 * hardening.sweepMs, () => socket.write(during));
     expect(await answered).toEqual([expect.stringContaining(answer)]);
     await raw(port, slow('/'));
     expect(socket.readableEnded).toBe(false);
   });
 
-  it('a later request on the connection that arrived while the process was stalled is answered, also after the idle time', async () => {
+  it('a later request that arrived on a connection while the process was stalled is answered, also after the idle time', async () => {
     const port = await start(echo, QUICK);
     const socket = connect(port, '127.0.0.1').setEncoding('latin1');
     sockets.add(socket);

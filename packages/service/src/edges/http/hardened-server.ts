@@ -159,7 +159,7 @@ function reject(response: ServerResponse, error: HttpError): void {
   response.end(body);
 }
 
-/** After a stall of this process, timers run before the sockets are read: what a timer misses may have arrived. */
+/** After a stall of this process, timers run before the sockets are read: what the client should have sent may have arrived. */
 function afterReading(task: () => void): void {
   setImmediate(task);
 }
