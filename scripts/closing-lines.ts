@@ -8,6 +8,10 @@ export interface StageResult {
   readonly seconds: number;
 }
 
+/** Per failed test. */
+const MAX_LINES = 5;
+const MAX_LINE_LENGTH = 1000;
+
 /** Returns the last lines of `npm test`: each failed test, the duration of each stage, the failed stages, and the number of tests. */
 export function closingLines(
   stages: readonly StageResult[],
@@ -32,9 +36,18 @@ function failures({ testResults }: Report, root: string): string[] {
     const file = relative(root, name);
     const failed = assertionResults.filter((test) => test.status === 'failed');
     // A file that cannot be loaded, or whose preparation failed, has no failed test.
-    if (failed.length === 0) return status === 'failed' ? [`Failed: ${file}: ${firstLine(message)}`] : [];
-    return failed.map((test) => `Failed: ${file}: ${test.fullName}: ${firstLine(test.failureMessages?.[0])}`);
+    if (failed.length === 0) return status === 'failed' ? failure(file, message) : [];
+    return failed.flatMap((test) => failure(`${file}: ${test.fullName}`, test.failureMessages?.[0]));
   });
 }
 
-const firstLine = (text = '') => text.split('\n', 1)[0] ?? '';
+/** Returns the beginning of the error, without its stack. For a property, it includes the counterexample. */
+function failure(what: string, error = ''): string[] {
+  const lines = error.split('\n');
+  const end = lines.findIndex((line) => line.trim() === '' || /^\s+at /.test(line));
+  const [first = '', ...more] = lines
+    .slice(0, end === -1 ? undefined : end)
+    .slice(0, MAX_LINES)
+    .map((line) => line.slice(0, MAX_LINE_LENGTH));
+  return [`Failed: ${what}: ${first}`, ...more.map((line) => `  ${line}`)];
+}
