@@ -19,6 +19,8 @@ const LOCATION = asLocationId('loc1') as LocationId;
 const LEASE = { locationId: LOCATION, deviceId: 'd', sessionId: 's', epoch: 1 };
 const SETTLE_MS = 20_000;
 const LAG_MS = 10_000;
+/** Less than the service waits: its delays have fractions of a millisecond, and their sum may be rounded down. */
+const CRM_LAG_MS = LAG_MS - 1;
 const LOST = failed('timeout', { inDoubt: true });
 const never = new Promise<never>(() => {});
 
@@ -77,7 +79,8 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
     if (fate === 'stored, 503') return failed('http', { status: 503, inDoubt: true });
     return fate === 'answered' ? succeeded(id) : LOST;
   };
-  const visible = () => stored.filter(({ addedAt }) => addedAt <= clock.monotonic() - LAG_MS).toReversed();
+  const visible = () =>
+    stored.filter(({ addedAt }) => addedAt <= clock.monotonic() - CRM_LAG_MS).toReversed();
   const conversations: ConversationCalls = {
     find: async (_location, contactId) => {
       reads.push(contactId);
