@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Per key of the last query. */
+const COLLECT_MS_PER_KEY = 2;
+
 /**
- * Collects the lookups of one turn of the event loop, or of a few milliseconds, into one query, so that many at once cost the database a few
- * round trips. Simultaneous lookups of one key share the result.
+ * Collects the lookups of one turn of the event loop into one query, so that many at once cost the database a few round trips. The more
+ * keys the last query had, the longer the next keys are collected, up to `maxCollectMs`. Simultaneous lookups of one key share the result.
  */
 export class Batcher<K, V> {
   readonly #load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>;
-  readonly #collectMs: number;
+  readonly #maxCollectMs: number;
   #pending = new Map<K, Promise<V | undefined>>();
   #batch: Promise<ReadonlyMap<K, V>> | undefined;
+  /** The earliest time of the next query, by `performance.now()`. */
+  #nextAt = 0;
 
-  constructor(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>, collectMs = 0) {
+  constructor(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>, maxCollectMs = 0) {
     this.#load = load;
-    this.#collectMs = collectMs;
+    this.#maxCollectMs = maxCollectMs;
   }
 
   get(key: K): Promise<V | undefined> {
@@ -25,8 +30,10 @@ export class Batcher<K, V> {
   }
 
   async #loadPending(): Promise<ReadonlyMap<K, V>> {
-    await (this.#collectMs === 0 ? nextTurn() : sleep(this.#collectMs));
+    const waitMs = this.#nextAt - performance.now();
+    await (waitMs > 0 ? sleep(waitMs) : nextTurn());
     const keys = [...this.#pending.keys()];
+    this.#nextAt = performance.now() + Math.min(this.#maxCollectMs, keys.length * COLLECT_MS_PER_KEY);
     this.#pending = new Map();
     this.#batch = undefined;
     const found = new Map<K, V>();

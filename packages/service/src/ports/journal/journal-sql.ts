@@ -63,8 +63,8 @@ const MAX_UNWRITTEN_MESSAGES = 20_000;
 const MAX_ORPHAN_MS = 10_000;
 /** After this time that node is considered dead. A live one writes within 250 ms. */
 const OPEN_ORPHAN_MS = 2000;
-/** `lastStatus` is asked for every message that is new to this process, and its caller is in no hurry. */
-const COLLECT_MS = 10;
+/** `lastStatus` is looked up for every message that is new to this process. Under load, lookups are collected for up to this time. */
+const MAX_COLLECT_MS = 10;
 const NOTHING: Recorded = {};
 
 export function createSqlJournal(deps: SqlJournalDeps): SqlJournal {
@@ -101,7 +101,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#holdMs = holdMs;
     this.#write = createWriteBatch(database);
     this.#reader = createReader(database.db, this.#hash);
-    this.#requestStatuses = new Batcher(createRequestStatuses(database.db), COLLECT_MS);
+    this.#requestStatuses = new Batcher(createRequestStatuses(database.db), MAX_COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }
 
