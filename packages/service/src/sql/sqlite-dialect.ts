@@ -59,18 +59,16 @@ class SqliteDriver implements Driver {
   #database: DatabaseSync;
   #connection: SqliteConnection;
   #checkpoint: WalCheckpoint | undefined;
-  #onCheckpointError: (error: unknown) => void;
   #queue: Promise<void> = Promise.resolve();
   #release: (() => void) | undefined;
 
   constructor(database: DatabaseSync, onCheckpointError: (error: unknown) => void) {
     const file = database.location();
     this.#database = database;
-    this.#onCheckpointError = onCheckpointError;
     if (file !== null)
       this.#checkpoint = new WalCheckpoint({
         file,
-        finish: () => void this.#finishCheckpoint(),
+        exclusively: (task) => this.#exclusively(task),
         onError: onCheckpointError,
       });
     this.#connection = new SqliteConnection(database, (rows) => this.#checkpoint?.changed(rows));
@@ -105,19 +103,18 @@ class SqliteDriver implements Driver {
     if (this.#database.isTransaction) this.#connection.control('rollback');
   }
 
-  async commit(queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
-    await this.acquireConnection();
-    try {
-      this.#connection.control('begin immediate');
-      const results = queries.map((query) => this.#connection.run(query));
-      this.#connection.control('commit');
-      return results;
-    } catch (error) {
-      await this.rollbackTransaction();
-      throw error;
-    } finally {
-      await this.releaseConnection();
-    }
+  commit(queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
+    return this.#exclusively(async () => {
+      try {
+        this.#connection.control('begin immediate');
+        const results = queries.map((query) => this.#connection.run(query));
+        this.#connection.control('commit');
+        return results;
+      } catch (error) {
+        await this.rollbackTransaction();
+        throw error;
+      }
+    });
   }
 
   async destroy(): Promise<void> {
@@ -126,12 +123,10 @@ class SqliteDriver implements Driver {
     this.#database.close();
   }
 
-  async #finishCheckpoint(): Promise<void> {
+  async #exclusively<T>(task: () => Promise<T>): Promise<T> {
     await this.acquireConnection();
     try {
-      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    } catch (error) {
-      this.#onCheckpointError(error);
+      return await task();
     } finally {
       await this.releaseConnection();
     }

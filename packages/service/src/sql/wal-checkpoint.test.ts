@@ -13,6 +13,7 @@ import type { RawBuilder } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
 
 import { openDatabase } from './open-database.ts';
+import { WalCheckpoint } from './wal-checkpoint.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -68,7 +69,7 @@ it('checkpoints the WAL while writes continue, so that the WAL stays small', asy
   expect(sizeOf(`${file}-wal`)).toBe(0);
 });
 
-it('does not keep the process alive, and stops with the database', async () => {
+it('keeps the process alive only while it blocks statements, and stops when the database is closed', async () => {
   const script = `
     import { setTimeout } from 'node:timers/promises';
     const { openDatabase } = await import(${JSON.stringify(new URL('open-database.ts', import.meta.url).href)});
@@ -79,12 +80,36 @@ it('does not keep the process alive, and stops with the database', async () => {
       insert into notes select i from n\`.execute(db);
     await more();
     await setTimeout(300);
+    if (process.argv[2] === 'write')
+      for (let times = 0; times < 50; times++) {
+        await more();
+        await setTimeout(1);
+      }
     if (process.argv[2] === 'close') await Promise.all([more(), close()]);
   `;
-  for (const how of ['leave', 'close']) {
+  for (const how of ['leave', 'write', 'close']) {
     const args = ['--input-type=module', '-e', script, join(folder, `${how}.sqlite`), how];
     await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
   }
+});
+
+it('ends when the database is closed while statements wait for it', async () => {
+  const file = join(folder, 'closed.sqlite');
+  const database = await openDatabase({ engine: 'sqlite', file }, () => {});
+  let isFinished = false;
+  const checkpoint = new WalCheckpoint({
+    file,
+    async exclusively(task) {
+      const closed = checkpoint.close();
+      await task();
+      await closed;
+      isFinished = true;
+    },
+    onError: () => {},
+  });
+  checkpoint.changed(6000);
+  await until(() => isFinished);
+  await database.close();
 });
 
 it('reports a failed checkpoint, and writes continue', async () => {

@@ -6,8 +6,8 @@ const WORKER = new URL('./wal-checkpoint-worker.ts', import.meta.url);
 
 export interface WalCheckpointDeps {
   readonly file: string;
-  /** Called after each checkpoint. A second, short one on the main connection lets SQLite restart the WAL from its beginning. */
-  readonly finish: () => void;
+  /** Runs the task while this process executes no statement. */
+  readonly exclusively: (task: () => Promise<void>) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -19,6 +19,8 @@ export class WalCheckpoint {
   readonly #deps: WalCheckpointDeps;
   #changedRows = 0;
   #worker: Worker | undefined;
+  /** Called when the thread has checkpointed the WAL, or has ended. */
+  #done = () => {};
   #isRunning = false;
   #isClosed = false;
 
@@ -30,11 +32,10 @@ export class WalCheckpoint {
     this.#changedRows += rows;
     if (this.#changedRows < ROWS_PER_CHECKPOINT || this.#isRunning || this.#isClosed) return;
     this.#changedRows = 0;
-    this.#worker ??= this.#start();
-    if (this.#worker === undefined) return;
     this.#isRunning = true;
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage('checkpoint');
+    void this.#run().finally(() => {
+      this.#isRunning = false;
+    });
   }
 
   async close(): Promise<void> {
@@ -42,19 +43,40 @@ export class WalCheckpoint {
     await this.#worker?.terminate();
   }
 
+  /**
+   * The first checkpoint copies most pages, while statements continue. The second one copies the few that were written meanwhile.
+   * SQLite restarts the WAL from its beginning only when no page is left to copy.
+   */
+  async #run(): Promise<void> {
+    this.#worker ??= this.#start();
+    await this.#checkpoint();
+    await this.#deps.exclusively(async () => {
+      // Statements wait for this checkpoint, so the process must not exit before it ends.
+      this.#worker?.ref();
+      await this.#checkpoint();
+      this.#worker?.unref();
+    });
+  }
+
+  async #checkpoint(): Promise<void> {
+    if (this.#worker === undefined) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#done = resolve;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#worker.postMessage('checkpoint');
+    await promise;
+  }
+
   /** Returns undefined when no thread can be started. */
   #start(): Worker | undefined {
-    const { file, finish, onError } = this.#deps;
+    const { file, onError } = this.#deps;
     try {
       const worker = new Worker(WORKER, { workerData: file, env: {}, execArgv: [] });
-      worker.on('message', () => {
-        this.#isRunning = false;
-        finish();
-      });
+      worker.on('message', () => this.#done());
       worker.on('error', onError);
       worker.on('exit', () => {
-        this.#isRunning = false;
         this.#worker = undefined;
+        this.#done();
       });
       // Last, because adding a message listener refs the thread again.
       worker.unref();
