@@ -27,6 +27,8 @@ import type { Work } from './scenarios/work.ts';
 import { CRM_LATENCIES_MS, judge, slowCrmLoad } from './targets.ts';
 
 const QUICK_MS = 80_000;
+/** V8 compiles functions until about 28,000 messages have passed. */
+const WARM_UP_MESSAGES = 30_000;
 const PATHS: Record<'outbound' | 'inbound' | 'rejections', Record<string, Work>> = {
   outbound: { outbound },
   inbound: { inbound },
@@ -117,7 +119,12 @@ async function costs(
     // The remaining time is divided evenly; outbound, the longest, counts twice.
     const share = (index === 0 ? 2 : 1) / (works.length - index + (index === 0 ? 1 : 0));
     const deadline = Date.now() + (until - Date.now()) * share;
-    await warmUp(harness, candidates, work, Math.max(run.macs, run.messages * (run.quick ? 4 : 10)));
+    await warmUp(
+      harness,
+      candidates,
+      work,
+      Math.max(run.macs, run.quick ? run.messages * 4 : WARM_UP_MESSAGES),
+    );
     const rounds = { rounds: run.rounds, messages: run.messages, until: deadline };
     const found = await measureCosts(harness, candidates, work, rounds, profiles?.watch(path));
     results.costs[path] = pathCosts(found);
