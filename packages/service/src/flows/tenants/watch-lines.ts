@@ -90,8 +90,8 @@ export class LineWatch {
     for (const { locationId, lastReceivedAt } of connected) {
       const line = this.#lines.get(locationId) ?? (await this.#read(locationId, at));
       line.checked = check;
-      for (const time of [recent.get(locationId), lastReceivedAt])
-        if (typeof time === 'number' && time <= at && time > line.lastAt) add(line, time);
+      addNewer(line, recent.get(locationId) ?? 0, at);
+      addNewer(line, lastReceivedAt ?? 0, at);
     }
     for (const [locationId, { checked }] of this.#lines)
       if (checked !== check) this.#lines.delete(locationId);
@@ -132,6 +132,10 @@ const hourOf = (time: number) => Math.floor(time / HOUR_MS);
 function unusualSilence(line: Line, hour: number): number | null {
   if (line.judged?.hour !== hour) line.judged = { hour, expectedFrom: line.hours.unusualSilence(hour) };
   return line.judged.expectedFrom;
+}
+
+function addNewer(line: Line, time: number, now: number): void {
+  if (time > line.lastAt && time <= now) add(line, time);
 }
 
 function add(line: Line, time: number): void {

@@ -235,16 +235,11 @@ const selectDetails = (db: Database) =>
 
 type DetailsRow = InferResult<ReturnType<typeof selectDetails>>[number];
 
-function detailsOf({ locationId, state, licenseId, license, ...device }: DetailsRow): LocationDetails {
-  const { deviceRow: id, deviceId, name, lastSeenAt } = device;
+function detailsOf(row: DetailsRow): LocationDetails {
+  const { locationId, state, licenseId, license, deviceRow: id, deviceId, name, lastSeenAt } = row;
   const isKnown = id !== null && deviceId !== null && name !== null && lastSeenAt !== null;
-  return {
-    locationId,
-    state,
-    licenseId,
-    license,
-    lastDevice: isKnown ? { id, deviceId, name, lastSeenAt } : null,
-  };
+  const lastDevice = isKnown ? { id, deviceId, name, lastSeenAt } : null;
+  return { locationId, state, licenseId, license, lastDevice };
 }
 
 function locationOf(row: LocationRow): Location {
