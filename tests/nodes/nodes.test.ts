@@ -226,23 +226,49 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
   });
 
   it('L6 of 600 requests at once over four nodes for one location exactly 60 pass', async () => {
-    const location = await cluster.location();
-    const there = await mac(2, location);
     const agent = new Agent({ connections: 32 });
     cleanup.add(() => agent.destroy());
-    const body = { locationId: location, contactId: 'c1', phone: '+15555550100', message: 'Hi' };
-    const { headers, body: bytes } = signedRequest(body, cluster.crm.key);
-    const statuses = await Promise.all(
-      Array.from({ length: 600 }, async (_, index) => {
-        const url = `${cluster.node(index % 4).service.url}/crm/webhook`;
-        const answer = await request(url, { method: 'POST', headers, body: bytes, dispatcher: agent });
-        await answer.body.dump();
-        return answer.statusCode;
-      }),
-    );
-    const count = (status: number) => statuses.filter((one) => one === status).length;
-    expect({ passed: count(200), limited: count(429) }).toEqual({ passed: 60, limited: 540 });
-    expect(there.frames.filter(({ type }) => type === 'send')).toHaveLength(60);
+    const nodes = [0, 1, 2, 3].map((index) => cluster.node(index).service);
+    const said = (event: string) =>
+      nodes.flatMap(({ logs }) => logs.filter((line) => line['event'] === event)).length;
+    const countedAlone = () => said('redis.limits_per_node');
+
+    const attempt = async () => {
+      const location = await cluster.location();
+      const there = await mac(2, location);
+      const body = { locationId: location, contactId: 'c1', phone: '+15555550100', message: 'Hi' };
+      const { headers, body: bytes } = signedRequest(body, cluster.crm.key);
+      const statuses = await Promise.all(
+        Array.from({ length: 600 }, async (_, index) => {
+          const url = `${nodes[index % 4]?.url}/crm/webhook`;
+          const answer = await request(url, { method: 'POST', headers, body: bytes, dispatcher: agent });
+          await answer.body.dump();
+          return answer.statusCode;
+        }),
+      );
+      const count = (status: number) => statuses.filter((one) => one === status).length;
+      const sends = () => there.frames.filter(({ type }) => type === 'send').length;
+      await until(() => sends() >= count(200), { within: 60_000 });
+      return { passed: count(200), limited: count(429), sent: sends() };
+    };
+
+    let before = countedAlone();
+    let counts = await attempt();
+    // On a busy machine Redis may take more than half a second, and a node then counts for itself: such an attempt proves nothing.
+    for (let again = 0; again < 5 && countedAlone() > before; again++) {
+      const other = await cluster.location();
+      await until(
+        async () => {
+          await Promise.all(nodes.map((_, index) => cluster.webhook(index, other)));
+          return said('redis.limits_shared') === countedAlone();
+        },
+        { within: 60_000, every: 1000 },
+      );
+      before = countedAlone();
+      counts = await attempt();
+    }
+    expect(countedAlone()).toBe(before);
+    expect(counts).toEqual({ passed: 60, limited: 540, sent: 60 });
   });
 
   it('O7 fifty messages at the expiry of a token over two nodes refresh it once', async () => {
