@@ -7,7 +7,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 export interface ProcessReport {
   readonly rss: number;
   readonly heap: number;
-  /** Milliseconds of CPU since the last report. */
+  /** Milliseconds of CPU since the last `report` or `reset`. */
   readonly cpuMs: number;
   readonly elapsedMs: number;
   /** The longest event loop delay since `watch-stalls`, including delays caused by other processes. */

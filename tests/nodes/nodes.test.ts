@@ -252,21 +252,24 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
       return { passed: count(200), limited: count(429), sent: sends() };
     };
 
-    let before = countedAlone();
-    let counts = await attempt();
-    // On a busy machine Redis may take more than half a second, and a node then counts for itself: such an attempt proves nothing.
-    for (let again = 0; again < 5 && countedAlone() > before; again++) {
+    const allShare = async () => {
       const other = await cluster.location();
-      await until(
-        async () => {
-          await Promise.all(nodes.map((_, index) => cluster.webhook(index, other)));
-          return said('redis.limits_shared') === countedAlone();
-        },
-        { within: 60_000, every: 1000 },
-      );
+      const everyNodeShares = async () => {
+        await Promise.all(nodes.map((_, index) => cluster.webhook(index, other)));
+        return said('redis.limits_shared') === countedAlone();
+      };
+      await until(everyNodeShares, { within: 60_000, every: 1000 });
+    };
+
+    // On a busy machine Redis may take more than half a second, and a node then counts for itself: such an attempt proves nothing.
+    let before: number;
+    let counts: Awaited<ReturnType<typeof attempt>>;
+    let left = 6;
+    do {
+      await allShare();
       before = countedAlone();
       counts = await attempt();
-    }
+    } while (countedAlone() > before && --left > 0);
     expect(countedAlone()).toBe(before);
     expect(counts).toEqual({ passed: 60, limited: 540, sent: 60 });
   });
