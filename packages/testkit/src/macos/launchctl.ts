@@ -5,6 +5,8 @@ import type { CommandResult } from './command-result.ts';
 interface Job {
   readonly label: string;
   readonly path: string;
+  /** Read once: later changes of the file do not change a loaded job. */
+  readonly plist: string;
   readonly program: string;
   pid: number | undefined;
   runs: number;
@@ -21,7 +23,7 @@ export type JobState = 'running' | 'spawn scheduled' | 'not running';
 /** What starts and ends the programs of jobs. */
 export interface JobRunner {
   /** Returns the process id. */
-  start(label: string, path: string): number | undefined;
+  start(label: string, plist: string): number | undefined;
   stop(label: string): void;
   state(label: string): JobState;
 }
@@ -74,7 +76,7 @@ export class Launchctl {
     if (label === undefined || this.#jobs.has(label) || this.#disabled.has(label))
       return failed(INPUT_OUTPUT_ERROR, 'Input/output error');
     const program = /<key>ProgramArguments<\/key>\s*<array>\s*<string>([^<]*)/.exec(plist)?.[1] ?? '';
-    const job: Job = { label, path, program, pid: undefined, runs: 0 };
+    const job: Job = { label, path, plist, program, pid: undefined, runs: 0 };
     this.#jobs.set(label, job);
     if (/<key>RunAtLoad<\/key>\s*<true\/>/.test(plist)) this.#start(job);
     return {};
@@ -137,7 +139,7 @@ export class Launchctl {
 
   #start(job: Job): void {
     this.#nextPid += 1;
-    job.pid = this.#runner === undefined ? this.#nextPid : this.#runner.start(job.label, job.path);
+    job.pid = this.#runner === undefined ? this.#nextPid : this.#runner.start(job.label, job.plist);
     job.runs += 1;
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 
 import type { JobRunner, JobState } from './launchctl.ts';
 
@@ -17,9 +17,8 @@ export class Launchd implements JobRunner {
     this.#home = home;
   }
 
-  start(label: string, path: string): number | undefined {
+  start(label: string, plist: string): number | undefined {
     this.stop(label);
-    const plist = readFileSync(path, 'utf8');
     const [program = '', ...args] = stringsOf(
       /<key>ProgramArguments<\/key>\s*<array>([^]*?)<\/array>/.exec(plist)?.[1],
     );
@@ -35,7 +34,7 @@ export class Launchd implements JobRunner {
       this.#scheduled.add(child);
       setTimeout(() => {
         this.#scheduled.delete(child);
-        if (this.#processes.get(label) === child) this.start(label, path);
+        if (this.#processes.get(label) === child) this.start(label, plist);
       }, THROTTLE_MS);
     });
     return child.pid;
