@@ -40,6 +40,17 @@ export class DataDirLockedError extends ConfigurationError {
   }
 }
 
+/** The lock file is damaged or cannot be read. It contains nothing, so it can be deleted. */
+export class UnusableLockError extends ConfigurationError {
+  override readonly name = 'UnusableLockError';
+  constructor(path: string, options?: ErrorOptions) {
+    super(
+      `The agent cannot lock ${path}: the file is damaged or cannot be read. Delete it; it contains nothing.`,
+      options,
+    );
+  }
+}
+
 /** The owner pressed Control-C. */
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError';

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { DataDirLockedError } from '../errors.ts';
+import { DataDirLockedError, UnusableLockError } from '../errors.ts';
 import { isLocked, lockDataDir } from './data-dir.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
@@ -39,5 +39,14 @@ describe('the lock of the data folder', () => {
     expect(isLocked(folder)).toBe(false);
     lockDataDir(folder)();
     await once(checking, 'exit');
+  });
+
+  it('is not held by anyone when its file is damaged, which is reported as such', () => {
+    const file = join(folder, 'agent.lock');
+    writeFileSync(file, 'damaged'.repeat(1000));
+    expect(isLocked(folder)).toBe(false);
+    expect(() => lockDataDir(folder)).toThrow(UnusableLockError);
+    rmSync(file);
+    lockDataDir(folder)();
   });
 });

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { DataDirLockedError } from '../errors.ts';
+import { DataDirLockedError, UnusableLockError } from '../errors.ts';
 
 export const journalPath = (dataDir: string): string => join(dataDir, 'journal.db');
 export const blueBubblesPasswordPath = (dataDir: string): string => join(dataDir, 'bluebubbles-password');
@@ -14,12 +14,14 @@ export function makeDataDir(dataDir: string): void {
   chmodSync(dataDir, 0o700);
 }
 
+const SQLITE_BUSY = 5;
 /** How long to wait for processes that check the lock: `isLocked` holds a shared lock while it reads. */
 const LOCK_TIMEOUT_MS = 2000;
 
 /**
  * Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError when another
- * process still holds the lock after LOCK_TIMEOUT_MS. It is a SQLite file lock: the system releases it when the process dies, so it is never stale.
+ * process still holds the lock after LOCK_TIMEOUT_MS, and an UnusableLockError when the file cannot be locked. It is a SQLite file lock:
+ * the system releases it when the process dies, so it is never stale.
  */
 export function lockDataDir(dataDir: string): () => void {
   const db = new DatabaseSync(lockPath(dataDir));
@@ -27,7 +29,8 @@ export function lockDataDir(dataDir: string): () => void {
     db.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}; BEGIN EXCLUSIVE`);
   } catch (error) {
     db.close();
-    throw new DataDirLockedError(dataDir, { cause: error });
+    if (isBusy(error)) throw new DataDirLockedError(dataDir, { cause: error });
+    throw new UnusableLockError(lockPath(dataDir), { cause: error });
   }
   return () => db.close();
 }
@@ -38,9 +41,12 @@ export function isLocked(dataDir: string): boolean {
   try {
     db.prepare('SELECT name FROM sqlite_schema').all();
     return false;
-  } catch {
-    return true;
+  } catch (error) {
+    return isBusy(error);
   } finally {
     db.close();
   }
 }
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
