@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
+import { afterReading } from '@footbridge/runtime/after-reading';
 import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError, StartError } from '../errors.ts';
@@ -93,8 +94,7 @@ export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Pr
 
 function withTimeout<T>(response: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    // After a stall of this process timers run before sockets are read: a response that has arrived already still counts.
-    const timer = setTimeout(() => setImmediate(() => reject(timedOut(ms))), ms);
+    const timer = setTimeout(() => afterReading(() => reject(timedOut(ms))), ms);
     response.then(
       (value) => {
         clearTimeout(timer);

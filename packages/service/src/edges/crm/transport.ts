@@ -1,3 +1,4 @@
+import { afterReading } from '@footbridge/runtime/after-reading';
 import type { Clock } from '@footbridge/runtime/clock';
 import { LinkedList } from '@footbridge/runtime/linked-list';
 import type { ListNode } from '@footbridge/runtime/linked-list';
@@ -102,8 +103,7 @@ class UndiciTransport implements Transport {
   readonly #sweep = (): void => {
     this.#cancelSweep =
       this.#inFlight.oldest !== undefined ? this.#clock.after(SWEEP_MS, this.#sweep) : undefined;
-    // After a stall, timers run before sockets are read. The delay lets a response that has already arrived be read first.
-    setImmediate(() => {
+    afterReading(() => {
       for (const exchange of this.#inFlight.toArray()) exchange.checkDeadline();
     });
   };

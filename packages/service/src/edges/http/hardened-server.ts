@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
+import { afterReading } from '@footbridge/runtime/after-reading';
 import { every, systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { createServer } from '@footbridge/runtime/node-http';
@@ -15,6 +16,7 @@ import type { Connection } from './connections.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
 import { RequestBudget } from './request-budget.ts';
+import { UNSIGNED } from './webhook-response.ts';
 
 const BUSY: HttpError = { status: 503, label: 'Service busy' };
 const CROWDED: HttpError = {
@@ -159,11 +161,6 @@ function reject(response: ServerResponse, error: HttpError): void {
   response.end(body);
 }
 
-/** After a stall of this process, timers run before the sockets are read: what the client should have sent may have arrived. */
-function afterReading(task: () => void): void {
-  setImmediate(task);
-}
-
 /**
  * A socket that has sent nothing may be one that a browser opened in advance. The browser would take a response for the response to its
  * next request; a client that pipelines would take it for a part of the response that is being written.
@@ -177,8 +174,6 @@ function rejectRaw(socket: Socket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.destroySoon();
 }
-
-const UNSIGNED = '{"error":"Invalid signature"}';
 
 // The parser failed, so there is no request object. The response is written by hand and echoes nothing of the input.
 function rejectUnparsable(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ReachResultFrame } from '@footbridge/protocol/frames';
+import { afterReading } from '@footbridge/runtime/after-reading';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -123,8 +124,7 @@ export class NodeBus {
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<WriteReply>();
     this.#writes.set(id, resolve);
-    // After a stall of this process timers run before sockets are read: a result that has arrived already still counts.
-    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve('timeout')));
+    const cancel = this.#clock.after(timeoutMs, () => afterReading(() => resolve('timeout')));
     try {
       const subscribers = await this.#publish(channelOf(to), {
         type: 'write',
@@ -171,7 +171,7 @@ export class NodeBus {
       } else inTime.set(node, [...(inTime.get(node) ?? []), ...frames]);
       if (isLast && ++results >= expected) finish();
     });
-    const cancel = this.#clock.after(timeoutMs, () => setImmediate(resolve));
+    const cancel = this.#clock.after(timeoutMs, () => afterReading(resolve));
     try {
       const message = { type: 'take_over', id, from: this.#node, ...request } as const;
       const isThere = to !== 'all' && (await this.#publish(channelOf(to), message)) > 0;
@@ -195,7 +195,7 @@ export class NodeBus {
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<Settled | undefined>();
     this.#settlements.set(id, resolve);
-    const cancel = this.#clock.after(timeoutMs, () => setImmediate(() => resolve(undefined)));
+    const cancel = this.#clock.after(timeoutMs, () => afterReading(() => resolve(undefined)));
     try {
       const message = { type: 'settle', id, from: this.#node, ...request } as const;
       return (await this.#publish(channelOf(to), message)) > 0 ? await promise : undefined;
@@ -217,7 +217,7 @@ export class NodeBus {
       newest = newerStatus(newest, known);
       if (++answers >= expected) resolve();
     });
-    const cancel = this.#clock.after(QUESTION_TIMEOUT_MS, () => setImmediate(resolve));
+    const cancel = this.#clock.after(QUESTION_TIMEOUT_MS, () => afterReading(resolve));
     try {
       const message = { type: 'status_of', id, from: this.#node, ...question } as const;
       expected = (await this.#publish(ALL_NODES, message)) - 1;
@@ -234,7 +234,7 @@ export class NodeBus {
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     this.#offers.set(id, resolve);
-    const cancel = this.#clock.after(OFFER_TIMEOUT_MS, () => setImmediate(() => resolve(undefined)));
+    const cancel = this.#clock.after(OFFER_TIMEOUT_MS, () => afterReading(() => resolve(undefined)));
     try {
       const subscribers = await this.#publish(ALL_NODES, { type: 'offer', id, from: this.#node });
       return subscribers > 1 ? await promise : undefined;
@@ -308,7 +308,7 @@ export class NodeBus {
       for (const mac of macs) if (deviceId === undefined || mac.deviceId === deviceId) all.push(mac);
       if (++results >= expected) resolve();
     });
-    const cancel = this.#clock.after(LIST_TIMEOUT_MS, () => setImmediate(resolve));
+    const cancel = this.#clock.after(LIST_TIMEOUT_MS, () => afterReading(resolve));
     try {
       expected = await this.#publish(ALL_NODES, {
         type: 'list',
