@@ -147,6 +147,8 @@ const server = createServer((incoming, response) => {
 });
 
 async function handleFrame(mac: WebSocket, locationId: string, frame: Frame): Promise<void> {
+  // The floor does not send a frame again, so it ignores the confirmation.
+  if (frame.type === 'received') return;
   if (frame.type === 'message_status') {
     await pending.get(frame.requestId);
     pending.delete(frame.requestId);
@@ -178,6 +180,7 @@ async function findContact(locationId: string, sender: string): Promise<string> 
 }
 
 type Frame =
+  | { type: 'received'; requestId: string }
   | { type: 'message_status'; seq: number; requestId: string; messageId: string }
   | { type: 'message_received'; seq: number; guid: string; sender: string; text: string };
 

@@ -38,7 +38,7 @@ export interface CandidateProcess {
 export interface Credentials {
   readonly locationId: string;
   readonly token: string;
-  /** Whether its Macs confirm every `send`, as the agent does it. */
+  /** Whether its Macs confirm every `send`, as the agent does it. Default true. */
   readonly confirms?: boolean;
 }
 

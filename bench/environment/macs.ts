@@ -16,7 +16,7 @@ export interface Received {
 interface Credentials {
   readonly locationId: string;
   readonly token: string;
-  /** Whether the service wants every `send` confirmed, as the agent does it. */
+  /** Whether the Mac confirms every `send`, as the agent does it. Default true. */
   readonly confirms?: boolean;
 }
 
@@ -32,7 +32,7 @@ class Mac {
   constructor(url: string, credentials: Credentials, fleet: Fleet) {
     this.locationId = credentials.locationId;
     this.#fleet = fleet;
-    this.#confirms = credentials.confirms === true;
+    this.#confirms = credentials.confirms ?? true;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.registered = promise;
     this.#socket = new WebSocketClient(
@@ -46,7 +46,7 @@ class Mac {
               locationId: this.locationId,
               agent: { version: '0.1.0' },
               os: { name: 'macOS', version: '26.1' },
-              capabilities: credentials.confirms === true ? ['received'] : [],
+              capabilities: this.#confirms ? ['received'] : [],
             }),
           ),
         text: (text) => this.#handle(JSON.parse(text), resolve),

@@ -12,6 +12,7 @@ import { reportOutcome } from './statuses.ts';
 const registerFrame = z.object({ type: z.literal('register'), locationId: z.string().min(1) });
 
 const macFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('received'), requestId: z.string() }),
   z.object({
     type: z.literal('message_status'),
     seq: z.number().int(),
@@ -75,6 +76,7 @@ function register(locationId: string, mac: WebSocket): void {
 }
 
 async function handleFrame(locationId: string, mac: WebSocket, frame: MacFrame): Promise<void> {
+  if (frame.type === 'received') return;
   if (frame.type === 'message_received') await deliverInbound(locationId, frame);
   else if (frame.messageId !== null) {
     const error = frame.error && { ...frame.error, type: 'error' as const };
