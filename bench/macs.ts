@@ -15,7 +15,8 @@ import type { FleetCommand, FleetReport } from './macs/fleet.ts';
 import type { ProcessReport, ReportCommand } from './macs/process-report.ts';
 
 const HEARTBEAT_SEC = 15;
-const SEATS = 100;
+/** The Macs of a license, activated at the same time. The service allows an address 64 enrolments at once. */
+const SEATS = 50;
 const PER_SECOND = 200;
 const SETTLE_MS = 35_000;
 
@@ -151,7 +152,10 @@ async function enrol(
     const { key: licenseKey } = (await response.json()) as { key: string };
     const seats = Math.min(SEATS, macs - enrolled.length);
     const activated = await Promise.all(Array.from({ length: seats }, () => activate(url, { licenseKey })));
-    for (const { deviceToken = '' } of activated) enrolled.push([deviceToken, `loc${enrolled.length}`]);
+    for (const { deviceToken, status } of activated) {
+      if (deviceToken === undefined) throw new Error(`the activation of a Mac got HTTP ${status}`);
+      enrolled.push([deviceToken, `loc${enrolled.length}`]);
+    }
   }
   return enrolled;
 }
