@@ -83,7 +83,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       ];
       await until(() => queued() === 3, { what: 'three jobs' });
       await release();
-      await service.statusOf(frames[2]?.requestId ?? '');
+      expect(await service.statusOf(frames[2]?.requestId ?? '')).toMatchObject({ status: 'delivered' });
       expect(service.statuses.map((status) => status.requestId)).toEqual(
         frames.map((frame) => frame.requestId),
       );
