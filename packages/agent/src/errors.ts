@@ -40,14 +40,12 @@ export class DataDirLockedError extends ConfigurationError {
   }
 }
 
-/** The lock file is damaged or cannot be read. It contains nothing, so it can be deleted. */
+/** The lock file cannot be locked, for example because it is damaged. */
 export class UnusableLockError extends ConfigurationError {
   override readonly name = 'UnusableLockError';
-  constructor(path: string, options?: ErrorOptions) {
-    super(
-      `The agent cannot lock ${path}: the file is damaged or cannot be read. Delete it; it contains nothing.`,
-      options,
-    );
+  constructor(path: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`The agent cannot lock ${path}: ${reason}. Delete the file: it contains no data.`, { cause });
   }
 }
 
@@ -62,4 +60,11 @@ export class InterruptedError extends Error {
 /** The running agent could not be asked. */
 export class AgentCallError extends Error {
   override readonly name = 'AgentCallError';
+}
+
+export const SQLITE_BUSY = 5;
+
+/** Returns the primary result code of an error of SQLite, or undefined for any other error. */
+export function sqliteCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
 }

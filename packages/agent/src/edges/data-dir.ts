@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { DataDirLockedError, UnusableLockError } from '../errors.ts';
+import { DataDirLockedError, SQLITE_BUSY, UnusableLockError, sqliteCode } from '../errors.ts';
 
 export const journalPath = (dataDir: string): string => join(dataDir, 'journal.db');
 export const blueBubblesPasswordPath = (dataDir: string): string => join(dataDir, 'bluebubbles-password');
@@ -14,7 +14,6 @@ export function makeDataDir(dataDir: string): void {
   chmodSync(dataDir, 0o700);
 }
 
-const SQLITE_BUSY = 5;
 /** How long to wait for processes that check the lock: `isLocked` holds a shared lock while it reads. */
 const LOCK_TIMEOUT_MS = 2000;
 
@@ -29,8 +28,8 @@ export function lockDataDir(dataDir: string): () => void {
     db.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}; BEGIN EXCLUSIVE`);
   } catch (error) {
     db.close();
-    if (isBusy(error)) throw new DataDirLockedError(dataDir, { cause: error });
-    throw new UnusableLockError(lockPath(dataDir), { cause: error });
+    if (sqliteCode(error) === SQLITE_BUSY) throw new DataDirLockedError(dataDir, { cause: error });
+    throw new UnusableLockError(lockPath(dataDir), error);
   }
   return () => db.close();
 }
@@ -42,11 +41,8 @@ export function isLocked(dataDir: string): boolean {
     db.prepare('SELECT name FROM sqlite_schema').all();
     return false;
   } catch (error) {
-    return isBusy(error);
+    return sqliteCode(error) === SQLITE_BUSY;
   } finally {
     db.close();
   }
 }
-
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;

@@ -1,6 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
+import { SQLITE_BUSY, sqliteCode } from '../../../errors.ts';
 import type { StoreProblem } from '../messages.ts';
 
 export type OpenedStore =
@@ -10,7 +11,6 @@ export type OpenedStore =
 const BUSY_MS = 2_000;
 
 const SQLITE_ERROR = 1;
-const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
@@ -54,9 +54,4 @@ export function problemOf(error: unknown): StoreProblem | undefined {
   if (number === SQLITE_BUSY || number === SQLITE_LOCKED) return 'locked';
   if (number === SQLITE_CANTOPEN || number === SQLITE_IOERR) return 'denied';
   return number === SQLITE_CORRUPT || number === SQLITE_NOTADB ? 'corrupt' : undefined;
-}
-
-/** Returns the primary result code of SQLite. */
-function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
 }
