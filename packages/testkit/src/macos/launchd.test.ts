@@ -13,7 +13,7 @@ it('restarts a job as it was loaded, while its property list is being replaced',
   const launchd = new Launchd(home);
   onTestFinished(() => {
     launchd.stopAll();
-    rmSync(home, { recursive: true });
+    rmSync(home, { recursive: true, maxRetries: 5 });
   });
   const [path, starts] = [join(home, 'job.plist'), join(home, 'starts')];
   writeFileSync(path, plistOf(['/bin/sh', '-c', `echo started >> ${starts}`], join(home, 'stay-away')));
