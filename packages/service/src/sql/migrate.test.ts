@@ -4,10 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { createSqlJournal } from '../ports/journal/journal-sql.ts';
+import { keyedHash } from '../ports/journal/keyed-hash.ts';
 import { migrateSqlite } from './migrate-sqlite.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { openDatabase, reason } from './open-database.ts';
@@ -79,6 +83,29 @@ describe('migrate', () => {
     expect(failure).toMatch(/^the disk is full; free some space/);
     sqlite.close();
     await opensCompletely({ engine: 'sqlite', file });
+  });
+
+  it('finds a person in messages from before there were blocks', async () => {
+    const file = join(folder, 'before-blocks.sqlite');
+    const handleKeys = [Buffer.alloc(32, 1)];
+    const [phone] = keyedHash(handleKeys).handle('+15555550100');
+    const sqlite = openSqlite(file);
+    await migrateSqlite(sqlite, { to: '0019-locations-of-a-license' });
+    sqlite
+      .prepare(
+        `INSERT INTO messages (id, direction, location_id, kind, status, phone_hash, length, created_at, updated_at)
+          VALUES ('old', 'outbound', 'loc', 'text', 'delivered', ?, 1, 1, 1)`,
+      )
+      .run(phone ?? '');
+    sqlite.close();
+    const database = await openDatabase({ engine: 'sqlite', file }, () => {});
+    const journal = createSqlJournal({ database, clock: new FakeClock(), log: silentLog, handleKeys });
+    const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
+    journal.open({ ...entry, id: 'new', handle: '+15555550100', contactId: null, length: 1 }, 'accepted');
+    const { messages } = await journal.list({ handle: '+15555550100', limit: 10 });
+    expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
+    await journal.close();
+    await database.close();
   });
 
   it('refuses tables that a newer version has changed, and names the migration', async () => {

@@ -395,7 +395,29 @@ const locationsOfLicense: Migration = {
   },
 };
 
-// Auto-increment is the only difference between the two dialects.
+/**
+ * SQLite indexes the people of messages in blocks: their hashes arrive in random order, so in a single large index nearly every message
+ * changes another page, and each changed page is written to disk. A block takes only a few pages.
+ */
+const blocksOfMessages: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .alterTable('messages')
+      .addColumn('block', 'bigint', (c) => c.notNull().defaultTo(0))
+      .execute();
+    if (dialectOf(db) === 'postgres') return;
+    for (const column of ['phone_hash', 'contact_hash']) {
+      await db.schema.dropIndex(`messages_${column}`).execute();
+      await db.schema
+        .createIndex(`messages_${column}`)
+        .on('messages')
+        .columns(['block', column, 'created_at'])
+        .execute();
+    }
+  },
+};
+
+// The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
     'CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, subject TEXT NOT NULL, at INTEGER NOT NULL)',
@@ -427,4 +449,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0017-asset-totals': assetTotals,
   '0018-requests-of-a-message': requestsOfMessage,
   '0019-locations-of-a-license': locationsOfLicense,
+  '0020-blocks-of-messages': blocksOfMessages,
 };

@@ -12,13 +12,13 @@ import { openSqlite, sqliteDialect } from './sqlite-dialect.ts';
 export type Database = Kysely<Schema>;
 
 export interface Queries {
+  readonly engine: 'sqlite' | 'postgres';
   readonly db: Database;
   /** Executes the queries in order, in one transaction. Resolves with their results once it is committed. */
   readonly commit: (queries: readonly CompiledQuery[]) => Promise<QueryResult<unknown>[]>;
 }
 
 export interface OpenDatabase extends Queries {
-  readonly engine: 'sqlite' | 'postgres';
   /** A cheap query for health checks. Rejects with EngineError when the engine does not respond within a second. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -35,29 +35,27 @@ export async function openDatabase(
   onError: OnDatabaseError,
   queryTimeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<OpenDatabase> {
-  const { db, commit } =
+  const queries =
     choice.engine === 'sqlite'
       ? openFile(choice.file, onError)
       : await openServer(choice.url, onError, queryTimeoutMs);
   try {
-    await migrate(db);
+    await migrate(queries.db);
   } catch (error) {
-    await db.destroy().catch(() => {});
+    await queries.db.destroy().catch(() => {});
     throw new StartError([`the database cannot be used: ${reason(error)}`], 1, error);
   }
   return {
-    db,
-    engine: choice.engine,
-    commit,
+    ...queries,
     async ping() {
       const timeout = AbortSignal.timeout(1000);
       const { promise, reject } = Promise.withResolvers<never>();
       timeout.addEventListener('abort', () =>
         reject(new EngineError('sql', 'the database did not respond within a second')),
       );
-      await Promise.race([sql`select 1`.execute(db), promise]);
+      await Promise.race([sql`select 1`.execute(queries.db), promise]);
     },
-    close: () => db.destroy(),
+    close: () => queries.db.destroy(),
   };
 }
 
@@ -65,7 +63,7 @@ function openFile(file: string, onError: OnDatabaseError): Queries {
   try {
     if (file !== ':memory:') makePrivate(file);
     const dialect = sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error));
-    return { db: new Kysely<Schema>({ dialect }), commit: dialect.commit };
+    return { engine: 'sqlite', db: new Kysely<Schema>({ dialect }), commit: dialect.commit };
   } catch (error) {
     throw new StartError([`the database file ${file} cannot be opened: ${reason(error)}`], 1, error);
   }
@@ -102,7 +100,7 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
   // The same for a connection that breaks while the pool hands it over. The next statement on it fails.
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, queryTimeoutMs) }) });
-  return { db, commit: (queries) => commitOn(db, queries) };
+  return { engine: 'postgres', db, commit: (queries) => commitOn(db, queries) };
 }
 
 /** A single query is its own transaction, which saves the round trips of `begin` and `commit`. */

@@ -112,6 +112,8 @@ export interface Schema {
     steps: string | null;
     /** Set when the CRM has accepted `delivered` for a request that repeats a message, to find it among any number of repeats. */
     told: 'delivered' | null;
+    /** The same for messages that were opened at about the same time. Written by `blockOf`. */
+    block: Generated<number>;
   };
   /** Steps recorded later, or by another node. */
   message_steps: { message_id: string; seq: number; at: number; step: string; detail: string | null };

@@ -61,8 +61,9 @@ export function useJournal(open: () => Promise<OpenDatabase>): JournalFixture {
 
   function openNode(more: Partial<SqlJournalDeps> = {}): TestNode {
     const { clock } = fixture;
-    const { db, commit } = fixture.database;
+    const { engine, db, commit } = fixture.database;
     const database: SqlJournalDeps['database'] = {
+      engine,
       db,
       commit: (queries) => (node.isOffline ? Promise.reject(new Error('offline')) : commit(queries)),
     };

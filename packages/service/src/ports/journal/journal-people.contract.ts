@@ -5,6 +5,8 @@ import { HANDLE_KEYS, PHONE } from './journal-fixture.contract.ts';
 import type { JournalFixture } from './journal-fixture.contract.ts';
 import { createSqlJournal } from './journal-sql.ts';
 
+const DAY_MS = 86_400_000;
+
 /** The messages of one person, found by phone number or contact. */
 export function journalPeopleContract(fixture: JournalFixture): void {
   const { entry } = fixture;
@@ -68,6 +70,32 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     ]);
     const steps = await database.db.selectFrom('message_steps').select('message_id').execute();
     expect(steps.filter(({ message_id }) => message_id === 'out')).toEqual([]);
+  });
+
+  it('finds and erases the messages of a person in all blocks, newest first', async () => {
+    const { database, clock, journal } = fixture;
+    const ids = Array.from({ length: 12 }, (_, n) => `message-${10 + n}`);
+    for (const id of ids) {
+      journal.open(entry({ id, contactId: 'contact-1' }), 'accepted');
+      journal.open(entry({ id: `other-${id}`, handle: '+15555550199' }), 'accepted');
+      await journal.flush();
+      await clock.advance(DAY_MS / 4);
+    }
+    const blocks = await database.db.selectFrom('messages').select('block').distinct().execute();
+    expect(blocks.length).toBeGreaterThan(2);
+    for (const person of [{ handle: PHONE }, { contactId: 'contact-1' }]) {
+      const found: string[] = [];
+      let cursor: string | null = '';
+      for (let pages = 0; cursor !== null && pages < 9; pages++) {
+        const page = await journal.list({ limit: 5, ...person, ...(cursor !== '' && { cursor }) });
+        found.push(...page.messages.map(({ id }) => id));
+        cursor = page.cursor;
+      }
+      expect(found).toEqual(ids.toReversed());
+    }
+    expect((await journal.ofPerson({ handle: PHONE, limit: 20 })).messages).toHaveLength(12);
+    expect(await journal.erase({ handle: PHONE })).toBe(12);
+    expect((await journal.list({ limit: 20 })).messages).toHaveLength(12);
   });
 
   it('finds a phone number that was stored with an earlier key, and stores none in clear', async () => {

@@ -1,4 +1,5 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { createQueryId } from 'kysely';
 import type { RootOperationNode } from 'kysely';
@@ -6,10 +7,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
 import { openDatabase } from '../../sql/open-database.ts';
+import { HANDLE_KEYS, PHONE } from './journal-fixture.contract.ts';
 import { createSqlJournal } from './journal-sql.ts';
+import type { SqlJournal } from './journal-sql.ts';
 import { journalContract } from './journal.contract.ts';
+import type { MessageQuery } from './journal.ts';
 
 const ignore = () => {};
+const CURSOR = Buffer.from('1 id').toString('base64url');
+const EVERY_FILTER = {
+  locationIds: ['loc1'],
+  state: 'failed',
+  code: 'TIMEOUT',
+  kind: 'sticker',
+  direction: 'inbound',
+  from: 1,
+  until: 2,
+} as const;
 
 journalContract('SQLite', () => openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore));
 
@@ -25,7 +39,57 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   );
 });
 
-it('T54 SQLite reads the newest messages of each location from the index', async () => {
+describe('T54 SQLite', () => {
+  it('reads the newest messages of each location from the index', async () => {
+    const plans = await plansOf(async (journal) => {
+      await journal.list({ limit: 10, locationIds: ['loc1', 'loc2'] });
+      await journal.newest({ limit: 10, locationIds: ['loc1', 'loc2'] });
+    });
+    expect(plans).toHaveLength(2);
+    for (const plan of plans) {
+      expect(plan.match(/USING INDEX messages_location \(location_id=\?\)/g)).toHaveLength(2);
+      expect(plan.match(/FOR LAST TERM OF ORDER BY/g)).toHaveLength(2);
+    }
+  });
+
+  it.each<[string, Partial<MessageQuery>]>([
+    ['all', {}],
+    ['those of locations', { locationIds: ['loc1', 'loc2'] }],
+    ['those in a rare state', { state: 'failed' }],
+    ['those in a common state', { state: 'delivered' }],
+    ['those with a code', { code: 'TIMEOUT' }],
+    ['those of a rare kind', { kind: 'sticker' }],
+    ['inbound ones', { direction: 'inbound' }],
+    ['those of a period', { from: 1, until: 2 }],
+    ['those of the next page', { cursor: CURSOR }],
+    ['those of the next page of a location', { locationIds: ['loc1'], cursor: CURSOR }],
+    ['those with every property', { ...EVERY_FILTER, cursor: CURSOR }],
+  ])('reads %s of the newest messages of a person from the index of each block', async (_, filter) => {
+    for (const person of [{ handle: PHONE }, { contactId: 'contact-1' }]) {
+      const plans = await plansOf((journal) => journal.list({ limit: 10, ...person, ...filter }));
+      const column = 'handle' in person ? 'phone_hash' : 'contact_hash';
+      const search = `USING INDEX messages_${column} (block=? AND ${column}=?`;
+      expect(plans).toEqual([expect.stringContaining(search)]);
+      expect(plans[0]).not.toMatch(/SCAN messages|SEARCH messages USING INDEX messages_(?!phone|contact)/);
+      expect(plans[0]).toContain('FOR LAST TERM OF ORDER BY');
+    }
+  });
+
+  it('finds all messages of a person by the index of each block', async () => {
+    const plans = await plansOf((journal) => journal.erase({ handle: PHONE }), /"block" in/);
+    for (const plan of plans) {
+      expect(plan).toContain('messages_phone_hash (block=? AND phone_hash=?');
+      expect(plan).not.toMatch(/SCAN messages/);
+    }
+    expect(plans).toHaveLength(2);
+  });
+});
+
+/** Resolves with the plans of the queries of a list, or of those that match `pattern`. */
+async function plansOf(
+  read: (journal: SqlJournal) => Promise<unknown>,
+  pattern = /as "parts"/,
+): Promise<string[]> {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
   const nodes: RootOperationNode[] = [];
   const db = database.db.withPlugin({
@@ -35,27 +99,24 @@ it('T54 SQLite reads the newest messages of each location from the index', async
     },
     transformResult: async ({ result }) => result,
   });
-  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
   const journal = createSqlJournal({
     database: { ...database, db },
     clock: new FakeClock(),
-    log,
-    handleKeys: [],
+    log: silentLog,
+    handleKeys: HANDLE_KEYS,
   });
-  await journal.list({ limit: 10, locationIds: ['loc1', 'loc2'] });
-  await journal.newest({ limit: 10, locationIds: ['loc1', 'loc2'] });
-  const all = nodes.map((node) => database.db.getExecutor().compileQuery(node, createQueryId()));
-  const unions = all.filter((query) => query.sql.includes('union all'));
-  expect(unions).toHaveLength(2);
-  for (const query of unions) {
+  await read(journal);
+  const plans: string[] = [];
+  for (const node of nodes) {
+    const query = database.db.getExecutor().compileQuery(node, createQueryId());
+    if (!pattern.test(query.sql)) continue;
     const { rows } = await database.db.executeQuery({ ...query, sql: `EXPLAIN QUERY PLAN ${query.sql}` });
-    const plan = JSON.stringify(rows);
-    expect(plan.match(/USING INDEX messages_location \(location_id=\?\)/g)).toHaveLength(2);
-    expect(plan.match(/FOR LAST TERM OF ORDER BY/g)).toHaveLength(2);
+    plans.push(JSON.stringify(rows));
   }
   await journal.close();
   await database.close();
-});
+  return plans;
+}
 
 describe('the SQL journal without its database', () => {
   it('rejects reads with EngineError', async () => {

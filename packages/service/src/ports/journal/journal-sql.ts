@@ -100,7 +100,7 @@ class WriteBehindJournal implements SqlJournal {
     this.#flushMs = flushMs;
     this.#holdMs = holdMs;
     this.#write = createWriteBatch(database);
-    this.#reader = createReader(database.db, this.#hash);
+    this.#reader = createReader(database, this.#hash);
     this.#requestStatuses = new Batcher(createRequestStatuses(database.db), MAX_COLLECT_MS);
     this.#recent = new RecentEvents(clock.now().toString(36));
   }

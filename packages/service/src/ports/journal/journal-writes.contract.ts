@@ -169,10 +169,10 @@ export function journalWritesContract(fixture: JournalFixture): void {
 
   it('writes at most once for many reads at the same time, also while changes wait for another node', async () => {
     const { database, clock } = fixture;
-    const { db, commit } = database;
+    const { commit } = database;
     let commits = 0;
     const counting = createSqlJournal({
-      database: { db, commit: (queries) => (commits++, commit(queries)) },
+      database: { ...database, commit: (queries) => (commits++, commit(queries)) },
       clock,
       log: silentLog,
       handleKeys: HANDLE_KEYS,
@@ -189,13 +189,13 @@ export function journalWritesContract(fixture: JournalFixture): void {
 
   it('does not report that it can write again before it has written', async () => {
     const { database, clock } = fixture;
-    const { db, commit } = database;
+    const { commit } = database;
     const logged: string[] = [];
     const note = ({ event }: { event: string }) => void logged.push(event);
     let isAway = true;
     const failing = createSqlJournal({
       database: {
-        db,
+        ...database,
         commit: (queries) => (isAway ? Promise.reject(new Error('away')) : commit(queries)),
       },
       clock,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { RawBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 
 import { nextTurn } from '../../batcher.ts';
-import type { Database } from '../../sql/open-database.ts';
+import type { Queries } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
   CountQuery,
@@ -42,15 +42,26 @@ const READ_BATCH = 2000;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
+const RECENT_BLOCKS = 16;
+/** One index lookup per block, whatever the number of messages. */
+const BLOCKS = sql`
+  WITH RECURSIVE blocks (block) AS (
+    SELECT max(block) FROM messages
+    UNION ALL
+    SELECT (SELECT max(block) FROM messages WHERE block < blocks.block) FROM blocks WHERE blocks.block IS NOT NULL
+  ) SELECT block FROM blocks`;
+
 /** Reads the journal's tables. */
-export function createReader(db: Database, hash: KeyedHash) {
+export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, hash: KeyedHash) {
   const readSteps = createStepsReader(db);
+  const all: Rows = db.selectFrom('messages').selectAll();
 
   return {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
       const { locationIds, state, direction, kind, code, handle, contactId, limit } = query;
       if (locationIds?.length === 0) return { messages: [], cursor: null };
-      let rows = db.selectFrom('messages').selectAll();
+      const isOfPerson = handle !== undefined || contactId !== undefined;
+      let rows = isOfPerson ? byPerson(handle === undefined ? 'contact_hash' : 'phone_hash') : all;
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
       if (kind !== undefined) rows = rows.where('kind', '=', kind);
@@ -62,7 +73,6 @@ export function createReader(db: Database, hash: KeyedHash) {
       if (code !== undefined) rows = rows.where('code', '=', code);
       if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
       if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
-      const isOfPerson = handle !== undefined || contactId !== undefined;
       // One query per key: with `in` a database sorts all messages of a customer instead of reading the newest from the index.
       let queries =
         isRareState || isRareKind || code !== undefined || isOfPerson
@@ -76,12 +86,12 @@ export function createReader(db: Database, hash: KeyedHash) {
         queries = hash
           .contact(contactId)
           .flatMap((value) => queries.map((one) => one.where('contact_hash', '=', value)));
-      const page = await pageOf(queries, query.cursor, limit);
+      const page = await pageOf(queries, query.cursor, limit, isOfPerson ? newestOfPerson : newest);
       return { ...page, messages: page.messages.map(({ row, steps }) => summaryOf(row, steps)) };
     },
 
     async ofPerson({ cursor, limit, ...person }: Parameters<PersonJournal['ofPerson']>[0]) {
-      const page = await pageOf(await queriesOf(person), cursor, limit);
+      const page = await pageOf(await queriesOf(person), cursor, limit, newestOfPerson);
       return {
         ...page,
         messages: page.messages.map(({ row, steps }) => trailWith(row, steps)),
@@ -93,7 +103,7 @@ export function createReader(db: Database, hash: KeyedHash) {
       const queries = await queriesOf(person);
       let erased = 0;
       for (const rows of queries)
-        erased += await deleteBatches((batch) => rows.clearSelect().select('id').limit(batch));
+        erased += await deleteBatches((batch) => inAllBlocks(rows).clearSelect().select('id').limit(batch));
       return erased;
     },
 
@@ -109,18 +119,12 @@ export function createReader(db: Database, hash: KeyedHash) {
         .selectFrom('messages')
         .selectAll()
         .where('message_id', '=', messageId)
-        .where('location_id', '=', locationId)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(MAX_REQUESTS);
+        .where('location_id', '=', locationId);
       // One query per direction: in the index, the direction comes before the time.
-      const found = await union(
-        DIRECTIONS.map((direction) => rows.where('direction', '=', sql.lit(direction))),
-      )
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(MAX_REQUESTS)
-        .execute();
+      const ofDirections = DIRECTIONS.map((direction) =>
+        newest(rows.where('direction', '=', sql.lit(direction)), MAX_REQUESTS),
+      );
+      const found = await newestOfAll(ofDirections, MAX_REQUESTS);
       const steps = await readSteps(found);
       return found.toReversed().map((row) => trailWith(row, steps.get(row.id) ?? []));
     },
@@ -167,8 +171,8 @@ export function createReader(db: Database, hash: KeyedHash) {
       limit,
     }: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]> {
       if (locationIds?.length === 0) return [];
-      const queries = ofEachLocation(db.selectFrom('messages').selectAll(), locationIds);
-      const { messages } = await pageOf(queries, undefined, limit);
+      const queries = ofEachLocation(all, locationIds);
+      const { messages } = await pageOf(queries, undefined, limit, newest);
       return messages.map(({ row, steps }) => trailWith(row, steps));
     },
 
@@ -336,10 +340,49 @@ export function createReader(db: Database, hash: KeyedHash) {
     return row && db.selectFrom('messages').selectAll().where('id', '=', row.id).executeTakeFirst();
   }
 
-  /** The rows of all queries. */
-  function union(queries: readonly Rows[]) {
+  function newestOfAll(queries: readonly Rows[], limit: number): Promise<Row[]> {
     const parts = queries.map((one) => sql`select * from (${one}) as part`);
-    return db.selectFrom(sql<Row>`(${sql.join(parts, sql` union all `)})`.as('parts')).selectAll();
+    return db
+      .selectFrom(sql<Row>`(${sql.join(parts, sql` union all `)})`.as('parts'))
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute();
+  }
+
+  /** SQLite must use this index: it would choose that of a filter in some cases, and read it again for every block. */
+  function byPerson(column: 'phone_hash' | 'contact_hash'): Rows {
+    if (engine === 'postgres') return all;
+    const table = sql<Row>`messages`.as<'messages'>(
+      sql`messages INDEXED BY ${sql.ref(`messages_${column}`)}`,
+    );
+    return db.selectFrom(table).selectAll();
+  }
+
+  /** SQLite needs the block to find a person in an index. */
+  function inAllBlocks(rows: Rows): Rows {
+    return engine === 'sqlite' ? rows.where('block', 'in', sql<number>`(${BLOCKS})`) : rows;
+  }
+
+  /** Reads few messages, even if the person has many: none that is older than enough recent ones, and at most `limit` of each block. */
+  function newestOfPerson(rows: Rows, limit: number): Rows {
+    if (engine === 'postgres') return newest(rows, limit);
+    const lastOfRecent = rows
+      .where('block', 'in', sql<number>`(${BLOCKS} LIMIT ${RECENT_BLOCKS})`)
+      .clearSelect()
+      .select('created_at')
+      .orderBy('created_at', 'desc')
+      .offset(limit - 1)
+      .limit(1);
+    const ofBlock = newest(rows.where('block', '=', sql<number>`blocks.block`), limit)
+      .where('created_at', '>=', sql<number>`coalesce((${lastOfRecent}), 0)`)
+      .clearSelect()
+      .select(sql<number>`rowid`.as('rowid'));
+    const ids = sql<number>`(
+      SELECT messages.rowid FROM (${BLOCKS}) AS blocks CROSS JOIN messages WHERE messages.rowid IN (${ofBlock})
+      ORDER BY created_at DESC, id DESC LIMIT ${limit})`;
+    return all.where(sql`rowid`, 'in', ids);
   }
 
   /** Resolves with a page of the rows of all queries, newest first, and the cursor of the next one. */
@@ -347,6 +390,7 @@ export function createReader(db: Database, hash: KeyedHash) {
     queries: readonly Rows[],
     cursor: string | undefined,
     limit: number,
+    select: (rows: Rows, limit: number) => Rows,
   ): Promise<{ messages: { row: Row; steps: Steps }[]; cursor: string | null }> {
     if (queries.length === 0) return { messages: [], cursor: null };
     const from = cursor === undefined ? undefined : readCursor(cursor);
@@ -362,20 +406,11 @@ export function createReader(db: Database, hash: KeyedHash) {
                 row.and([row('created_at', '=', from.createdAt), row('id', '<', from.id)]),
               ]),
             );
-    const newestOfEach = queries.map((rows) =>
-      older(rows)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit + 1),
-    );
+    const newestOfEach = queries.map((rows) => select(older(rows), limit + 1));
     let found: Row[] = [];
     for (let start = 0; start < newestOfEach.length; start += MAX_PARTS) {
       if (start > 0) await nextTurn();
-      const rows = await union(newestOfEach.slice(start, start + MAX_PARTS))
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit + 1)
-        .execute();
+      const rows = await newestOfAll(newestOfEach.slice(start, start + MAX_PARTS), limit + 1);
       found = start === 0 ? rows : [...found, ...rows].sort(newestFirst).slice(0, limit + 1);
     }
     const page = found.slice(0, limit);
@@ -391,21 +426,20 @@ export function createReader(db: Database, hash: KeyedHash) {
   async function queriesOf({ handle, locationIds }: PersonQuery): Promise<Rows[]> {
     const phones = hash.handle(handle);
     if (phones.length === 0 || locationIds?.length === 0) return [];
-    const contacts = await db
-      .selectFrom('messages')
+    const contacts = await inAllBlocks(byPerson('phone_hash'))
+      .clearSelect()
       .select('contact_hash')
       .distinct()
       .where('phone_hash', 'in', phones)
       .where('contact_hash', 'is not', null)
       .execute();
-    const all: Rows = db.selectFrom('messages').selectAll();
-    const rows = locationIds === undefined ? all : all.where('location_id', 'in', locationIds);
-    return [
-      ...phones.map((phone) => rows.where('phone_hash', '=', phone)),
+    const queries = [
+      ...phones.map((phone) => byPerson('phone_hash').where('phone_hash', '=', phone)),
       ...contacts.map(({ contact_hash }) =>
-        rows.where('phone_hash', 'is', null).where('contact_hash', '=', contact_hash),
+        byPerson('contact_hash').where('phone_hash', 'is', null).where('contact_hash', '=', contact_hash),
       ),
     ];
+    return queries.map((rows) => atLocations(rows, locationIds));
   }
 
   /** Deletes in batches, so that no other statement waits long for the tables. Resolves with the number of messages. */
@@ -433,6 +467,9 @@ export function createReader(db: Database, hash: KeyedHash) {
     return (await readSteps([row])).get(row.id) ?? [];
   }
 }
+
+const newest = (rows: Rows, limit: number): Rows =>
+  rows.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
 
 const atLocations = (rows: Rows, locationIds: readonly string[] | undefined): Rows =>
   locationIds === undefined ? rows : rows.where('location_id', 'in', locationIds);

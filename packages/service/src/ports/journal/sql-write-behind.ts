@@ -39,8 +39,18 @@ export type Batch = Map<string, Unwritten>;
 export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 const MAX_STEPS_LENGTH = 16_000;
+const DAY_MS = 86_400_000;
+/** Messages per block. A larger block changes more pages per message; more blocks make the search for a person slower. */
+const BLOCK_SIZE = 1024;
+/** With more messages in a day than these hold, blocks of two days have the same number, and are only larger. */
+const BLOCKS_PER_DAY = 10_000;
+
+/** Returns the block of a message that is the `nth` since the start. After a restart, the blocks of that day are continued. */
+export const blockOf = (createdAt: number, nth: number): number =>
+  Math.floor(createdAt / DAY_MS) * BLOCKS_PER_DAY + Math.floor(nth / BLOCK_SIZE);
 
 export function createWriteBatch({ db, commit }: Queries): WriteBatch {
+  let opened = 0;
   const insertMessages = queriesBySize(
     (size) =>
       db
@@ -69,7 +79,7 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
           })),
         )
         .compile(),
-    messageRow,
+    (unwritten: Unwritten) => messageRow(unwritten, blockOf(unwritten.createdAt, opened++)),
   );
   const insertSteps = queriesBySize(
     (size) => db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
@@ -90,14 +100,14 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
   return async function writeBatch(batch) {
     const all = [...batch.values()];
     // Ordered by id, so that the transactions of two nodes cannot deadlock.
-    const opened = all.filter(({ entry }) => entry !== undefined).sort(byId);
+    const inserts = all.filter(({ entry }) => entry !== undefined).sort(byId);
     const known = all.filter(({ entry }) => entry === undefined);
     const changes = known
       .filter(({ state, isDeliveredRepeat }) => state !== undefined || isDeliveredRepeat)
       .sort(byId);
     const stepped = known.filter(({ steps }) => steps.length > 0);
     const results = await commit([
-      ...insertMessages(opened),
+      ...insertMessages(inserts),
       ...changeMessages(changes),
       ...insertSteps(stepped),
     ]);
@@ -138,21 +148,25 @@ const MESSAGE = {
   updated_at: 0,
   told: null,
   steps: '',
+  block: 0,
 };
 const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
 
-const messageRow = ({
-  id,
-  entry,
-  handleHash,
-  contactHash,
-  state,
-  code,
-  createdAt,
-  updatedAt,
-  isDeliveredRepeat,
-  steps,
-}: Unwritten): unknown[] => [
+const messageRow = (
+  {
+    id,
+    entry,
+    handleHash,
+    contactHash,
+    state,
+    code,
+    createdAt,
+    updatedAt,
+    isDeliveredRepeat,
+    steps,
+  }: Unwritten,
+  block: number,
+): unknown[] => [
   id,
   entry?.direction,
   entry?.locationId,
@@ -168,6 +182,7 @@ const messageRow = ({
   updatedAt,
   toldOf(isDeliveredRepeat),
   JSON.stringify(steps),
+  block,
 ];
 const changeRow = ({ id, state, code, updatedAt, contactHash, isDeliveredRepeat }: Unwritten): unknown[] => [
   id,
