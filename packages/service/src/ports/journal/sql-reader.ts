@@ -351,7 +351,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       .execute();
   }
 
-  /** SQLite must use this index: it would choose that of a filter in some cases, and read it again for every block. */
+  /** Makes SQLite use this index. In some cases it would choose the index of a filter, and read it again for every block. */
   function byPerson(column: 'phone_hash' | 'contact_hash'): Rows {
     if (engine === 'postgres') return all;
     const table = sql<Row>`messages`.as<'messages'>(
@@ -365,7 +365,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     return engine === 'sqlite' ? rows.where('block', 'in', sql<number>`(${BLOCKS})`) : rows;
   }
 
-  /** Reads few messages, even if the person has many: none that is older than enough recent ones, and at most `limit` of each block. */
+  /** Reads few messages even if the person has many: at most `limit` of each block, and none older than `limit` recent ones. */
   function newestOfPerson(rows: Rows, limit: number): Rows {
     if (engine === 'postgres') return newest(rows, limit);
     const lastOfRecent = rows
