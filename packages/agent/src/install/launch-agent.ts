@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { SystemPrograms } from '../config/system-programs.ts';
@@ -23,7 +23,10 @@ export class LaunchAgent {
   async install(): Promise<string | undefined> {
     const { launchAgent } = this.#deps.layout;
     await mkdir(dirname(launchAgent), { recursive: true });
-    await writeFile(launchAgent, propertyList(this.#deps));
+    // In one step: with half a property list, the app would not start at the next login.
+    const fresh = `${launchAgent}.new`;
+    await writeFile(fresh, propertyList(this.#deps), { flush: true });
+    await rename(fresh, launchAgent);
     await this.#launchctl('enable', TARGET);
     await this.#launchctl('bootout', TARGET);
     const { ok, stderr } = await this.#launchctl('bootstrap', DOMAIN, launchAgent);
