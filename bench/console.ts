@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 // A service reads the pages when it starts, so they are built before.
 import '@footbridge/console/build-console';
 import { keyedHash } from '@footbridge/service/ports/journal/keyed-hash';
-import { blockOf } from '@footbridge/service/ports/journal/sql-write-behind';
+import { blockOf } from '@footbridge/service/ports/journal/message-blocks';
 import { openDatabase } from '@footbridge/service/sql/open-database';
 import { findChromium } from '@footbridge/testkit/servers/chromium';
 import { startPostgres } from '@footbridge/testkit/servers/postgres';
@@ -70,7 +70,7 @@ function message(index: number, now: number) {
     created_at: at,
     updated_at: at + 950,
     steps: JSON.stringify(steps),
-    block: blockOf(at, ROWS - index),
+    block: blockOf(at, (ROWS - index) % (ROWS / DAYS)),
   };
 }
 

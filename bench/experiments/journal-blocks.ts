@@ -17,7 +17,7 @@ const LOCATIONS = 1000;
 const PEOPLE = 20_000;
 const ROUNDS = 3;
 
-/** Resolves with the microseconds of CPU per message, for a second 40,000 messages. */
+/** Resolves with the microseconds of CPU per message, for the second 40,000 messages. */
 async function measure(hasBlocks: boolean): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'footbridge-journal-'));
   const database = await openDatabase({ engine: 'sqlite', file: join(folder, 'journal.sqlite') }, () => {});

@@ -396,8 +396,9 @@ const locationsOfLicense: Migration = {
 };
 
 /**
- * SQLite indexes the people of messages in blocks: their hashes arrive in random order, so in a single large index nearly every message
- * changes another page, and each changed page is written to disk. A block takes only a few pages.
+ * With SQLite, the indexes of messages by phone number and by contact are divided into blocks. Their hashes arrive in random order, so in
+ * a single large index nearly every message changes a different page, and each changed page is written to disk. A block takes only a few
+ * pages. `messages_numberless` contains only rare rows.
  */
 const blocksOfMessages: Migration = {
   async up(db: Kysely<unknown>) {
@@ -407,13 +408,16 @@ const blocksOfMessages: Migration = {
       .execute();
     if (dialectOf(db) === 'postgres') return;
     for (const column of ['phone_hash', 'contact_hash']) {
-      await db.schema.dropIndex(`messages_${column}`).execute();
+      await db.schema.dropIndex(`messages_${column}`).ifExists().execute();
       await db.schema
         .createIndex(`messages_${column}`)
         .on('messages')
         .columns(['block', column, 'created_at'])
         .execute();
     }
+    await sql`CREATE INDEX messages_numberless ON messages (contact_hash, created_at) WHERE phone_hash IS NULL`.execute(
+      db,
+    );
   },
 };
 

@@ -112,7 +112,7 @@ export interface Schema {
     steps: string | null;
     /** Set when the CRM has accepted `delivered` for a request that repeats a message, to find it among any number of repeats. */
     told: 'delivered' | null;
-    /** The same for messages that were opened at about the same time. Written by `blockOf`. */
+    /** Groups messages that were written at about the same time; see `MessageBlocks`. 0 for messages from before there were blocks. */
     block: Generated<number>;
   };
   /** Steps recorded later, or by another node. */

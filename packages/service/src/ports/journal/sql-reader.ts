@@ -42,14 +42,15 @@ const READ_BATCH = 2000;
 const HOUR_MS = 3_600_000;
 const MAX_SENDS = 30;
 const MAX_REQUESTS = 100;
-const RECENT_BLOCKS = 16;
-/** One index lookup per block, whatever the number of messages. */
+/** The numbers of all blocks, highest first, then null. Takes one index lookup per block, whatever the number of messages. */
 const BLOCKS = sql`
-  WITH RECURSIVE blocks (block) AS (
+  WITH RECURSIVE blocks (number) AS (
     SELECT max(block) FROM messages
     UNION ALL
-    SELECT (SELECT max(block) FROM messages WHERE block < blocks.block) FROM blocks WHERE blocks.block IS NOT NULL
-  ) SELECT block FROM blocks`;
+    SELECT (SELECT max(block) FROM messages WHERE block < blocks.number) FROM blocks WHERE blocks.number IS NOT NULL
+  ) SELECT number FROM blocks`;
+/** SQLite accepts 32,766 parameters per statement, and PostgreSQL 65,535. */
+const MAX_PARAMETERS = 32_000;
 
 /** Reads the journal's tables. */
 export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, hash: KeyedHash) {
@@ -103,7 +104,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       const queries = await queriesOf(person);
       let erased = 0;
       for (const rows of queries)
-        erased += await deleteBatches((batch) => inAllBlocks(rows).clearSelect().select('id').limit(batch));
+        erased += await deleteBatches((batch) => rows.clearSelect().select('id').limit(batch));
       return erased;
     },
 
@@ -351,38 +352,32 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       .execute();
   }
 
-  /** Makes SQLite use this index. In some cases it would choose the index of a filter, and read it again for every block. */
+  /**
+   * The rows to search by this column. In SQLite its index is divided into blocks, so that all blocks are searched. In some cases SQLite
+   * would choose the index of a filter instead, and read it again for every block.
+   */
   function byPerson(column: 'phone_hash' | 'contact_hash'): Rows {
     if (engine === 'postgres') return all;
-    const table = sql<Row>`messages`.as<'messages'>(
-      sql`messages INDEXED BY ${sql.ref(`messages_${column}`)}`,
+    const index = sql.ref(`messages_${column}`);
+    const table = sql<Row>`(${BLOCKS}) AS blocks CROSS JOIN messages`.as<'messages'>(
+      sql`messages INDEXED BY ${index}`,
     );
-    return db.selectFrom(table).selectAll();
+    return db
+      .selectFrom(table)
+      .selectAll('messages')
+      .where('block', '=', sql<number>`blocks.number`);
   }
 
-  /** SQLite needs the block to find a person in an index. */
-  function inAllBlocks(rows: Rows): Rows {
-    return engine === 'sqlite' ? rows.where('block', 'in', sql<number>`(${BLOCKS})`) : rows;
-  }
-
-  /** Reads few messages even if the person has many: at most `limit` of each block, and none older than `limit` recent ones. */
+  /** First finds the time of the last row from the indexes: SQLite then reads none of the many older messages that a person may have. */
   function newestOfPerson(rows: Rows, limit: number): Rows {
     if (engine === 'postgres') return newest(rows, limit);
-    const lastOfRecent = rows
-      .where('block', 'in', sql<number>`(${BLOCKS} LIMIT ${RECENT_BLOCKS})`)
+    const lastTime = rows
       .clearSelect()
       .select('created_at')
       .orderBy('created_at', 'desc')
       .offset(limit - 1)
       .limit(1);
-    const ofBlock = newest(rows.where('block', '=', sql<number>`blocks.block`), limit)
-      .where('created_at', '>=', sql<number>`coalesce((${lastOfRecent}), 0)`)
-      .clearSelect()
-      .select(sql<number>`rowid`.as('rowid'));
-    const ids = sql<number>`(
-      SELECT messages.rowid FROM (${BLOCKS}) AS blocks CROSS JOIN messages WHERE messages.rowid IN (${ofBlock})
-      ORDER BY created_at DESC, id DESC LIMIT ${limit})`;
-    return all.where(sql`rowid`, 'in', ids);
+    return newest(rows.where('created_at', '>=', sql<number>`coalesce((${lastTime}), 0)`), limit);
   }
 
   /** Resolves with a page of the rows of all queries, newest first, and the cursor of the next one. */
@@ -407,10 +402,12 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
               ]),
             );
     const newestOfEach = queries.map((rows) => select(older(rows), limit + 1));
+    const parameters = newestOfEach[0]?.compile().parameters.length ?? 0;
+    const parts = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_PARAMETERS / (parameters + 1))));
     let found: Row[] = [];
-    for (let start = 0; start < newestOfEach.length; start += MAX_PARTS) {
+    for (let start = 0; start < newestOfEach.length; start += parts) {
       if (start > 0) await nextTurn();
-      const rows = await newestOfAll(newestOfEach.slice(start, start + MAX_PARTS), limit + 1);
+      const rows = await newestOfAll(newestOfEach.slice(start, start + parts), limit + 1);
       found = start === 0 ? rows : [...found, ...rows].sort(newestFirst).slice(0, limit + 1);
     }
     const page = found.slice(0, limit);
@@ -426,7 +423,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   async function queriesOf({ handle, locationIds }: PersonQuery): Promise<Rows[]> {
     const phones = hash.handle(handle);
     if (phones.length === 0 || locationIds?.length === 0) return [];
-    const contacts = await inAllBlocks(byPerson('phone_hash'))
+    const contacts = await byPerson('phone_hash')
       .clearSelect()
       .select('contact_hash')
       .distinct()
@@ -436,7 +433,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     const queries = [
       ...phones.map((phone) => byPerson('phone_hash').where('phone_hash', '=', phone)),
       ...contacts.map(({ contact_hash }) =>
-        byPerson('contact_hash').where('phone_hash', 'is', null).where('contact_hash', '=', contact_hash),
+        all.where('phone_hash', 'is', null).where('contact_hash', '=', contact_hash),
       ),
     ];
     return queries.map((rows) => atLocations(rows, locationIds));

@@ -4,6 +4,7 @@ import type { RawBuilder } from 'kysely';
 import type { Queries } from '../../sql/open-database.ts';
 import { queriesBySize } from '../../sql/queries-by-size.ts';
 import { EARLY_STATES } from './journal.ts';
+import { MessageBlocks } from './message-blocks.ts';
 import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
 
 /** A step as it is stored. */
@@ -39,18 +40,10 @@ export type Batch = Map<string, Unwritten>;
 export type WriteBatch = (batch: Batch) => Promise<string[]>;
 
 const MAX_STEPS_LENGTH = 16_000;
-const DAY_MS = 86_400_000;
-/** Messages per block. A larger block changes more pages per message; more blocks make the search for a person slower. */
-const BLOCK_SIZE = 1024;
-/** With more messages in a day than these hold, blocks of two days have the same number, and are only larger. */
-const BLOCKS_PER_DAY = 10_000;
-
-/** Returns the block of a message that is the `nth` since the start. After a restart, the blocks of that day are continued. */
-export const blockOf = (createdAt: number, nth: number): number =>
-  Math.floor(createdAt / DAY_MS) * BLOCKS_PER_DAY + Math.floor(nth / BLOCK_SIZE);
 
 export function createWriteBatch({ db, commit }: Queries): WriteBatch {
-  let opened = 0;
+  const blocks = new MessageBlocks();
+  let block = 0;
   const insertMessages = queriesBySize(
     (size) =>
       db
@@ -79,7 +72,7 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
           })),
         )
         .compile(),
-    (unwritten: Unwritten) => messageRow(unwritten, blockOf(unwritten.createdAt, opened++)),
+    (unwritten: Unwritten) => messageRow(unwritten, block),
   );
   const insertSteps = queriesBySize(
     (size) => db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
@@ -106,11 +99,13 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
       .filter(({ state, isDeliveredRepeat }) => state !== undefined || isDeliveredRepeat)
       .sort(byId);
     const stepped = known.filter(({ steps }) => steps.length > 0);
+    block = blocks.blockAt(inserts[0]?.createdAt ?? 0);
     const results = await commit([
       ...insertMessages(inserts),
       ...changeMessages(changes),
       ...insertSteps(stepped),
     ]);
+    blocks.written(inserts.length);
     const changed = new Set(results.flatMap(({ rows }) => rows as { id: string }[]).map(({ id }) => id));
     return changes.map(({ id }) => id).filter((id) => !changed.has(id));
   };
