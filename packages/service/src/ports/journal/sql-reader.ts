@@ -353,8 +353,8 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   }
 
   /**
-   * The rows to search by this column. In SQLite its index is divided into blocks, so that all blocks are searched. In some cases SQLite
-   * would choose the index of a filter instead, and read it again for every block.
+   * The rows to search by this column. In SQLite, its index is divided into blocks, all of which are searched. SQLite must use this index:
+   * in some cases it would choose the index of a filter, and read it again for every block.
    */
   function byPerson(column: 'phone_hash' | 'contact_hash'): Rows {
     if (engine === 'postgres') return all;
