@@ -88,7 +88,7 @@ describe.skipIf(!(await hasChromium()))('the chats of the page', { timeout: 240_
     'shows the whole emoji panel of the first and of the last message at %i pixels',
     async (width, height) => {
       const { page, phone } = await open({ width, height });
-      await phone.getByRole('article').last().waitFor(WITHIN);
+      await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
       for (const article of [phone.getByRole('article').first(), phone.getByRole('article').last()]) {
         await article.focus();
         await page.keyboard.press('t');
@@ -112,7 +112,7 @@ describe.skipIf(!(await hasChromium()))('the chats of the page', { timeout: 240_
 
   it('does not move an open emoji panel when a message arrives', async () => {
     const { page, phone } = await open({ height: 700 });
-    await phone.getByRole('article').last().waitFor(WITHIN);
+    await bubble(phone, 'Perfect, see you at five!').waitFor(WITHIN);
     await expect.poll(() => isAtEnd(phone), WITHIN).toBe(true);
     await phone.getByRole('article').last().focus();
     await page.keyboard.press('t');
