@@ -116,6 +116,17 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     expect((await journal.list({ limit: 20 })).messages).toHaveLength(3);
   });
 
+  it('finds the messages of a person with many contacts at a thousand locations', async () => {
+    const { journal } = fixture;
+    for (let n = 0; n < 40; n++) {
+      journal.open(entry({ id: `message-${n}`, contactId: `contact-${n}` }), 'accepted');
+      journal.open(entry({ id: `no-number-${n}`, handle: null, contactId: `contact-${n}` }), 'rejected');
+    }
+    const locationIds = Array.from({ length: 1000 }, (_, n) => `loc${n}`);
+    const { messages } = await journal.ofPerson({ handle: PHONE, limit: 100, locationIds });
+    expect(messages).toHaveLength(80);
+  });
+
   it('finds a phone number that was stored with an earlier key, and stores none in clear', async () => {
     const { database, clock, journal } = fixture;
     journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');

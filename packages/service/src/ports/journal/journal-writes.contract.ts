@@ -167,6 +167,28 @@ export function journalWritesContract(fixture: JournalFixture): void {
     await until(async () => (await journal.lastStatus('loc1', 'many-59', 'another')) === 'pending');
   });
 
+  it('begins another block after a thousand messages, also when it only writes changes in between', async () => {
+    const { database, journal } = fixture;
+    const blockOfNew = async (id: string) => {
+      journal.open(entry({ id }), 'accepted');
+      await journal.flush();
+      const row = await database.db
+        .selectFrom('messages')
+        .select('block')
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return row?.block;
+    };
+    const first = await blockOfNew('first');
+    for (let n = 0; n < 1100; n++) journal.open(entry({ id: `many-${n}` }), 'accepted');
+    await journal.flush();
+    journal.step('first', 'written', { state: 'written' });
+    await journal.flush();
+    const second = await blockOfNew('second');
+    expect(second).not.toBe(first);
+    expect(await blockOfNew('third')).toBe(second);
+  });
+
   it('writes at most once for many reads at the same time, also while changes wait for another node', async () => {
     const { database, clock } = fixture;
     const { commit } = database;

@@ -109,18 +109,12 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     },
 
     async show(id: string): Promise<MessageTrail | undefined> {
-      const row =
-        (await db.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirst()) ??
-        (await newestWith(id));
+      const row = (await all.where('id', '=', id).executeTakeFirst()) ?? (await newestWith(id));
       return row === undefined ? undefined : trailOf(row);
     },
 
     async requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]> {
-      const rows = db
-        .selectFrom('messages')
-        .selectAll()
-        .where('message_id', '=', messageId)
-        .where('location_id', '=', locationId);
+      const rows = all.where('message_id', '=', messageId).where('location_id', '=', locationId);
       // One query per direction: in the index, the direction comes before the time.
       const ofDirections = DIRECTIONS.map((direction) =>
         newest(rows.where('direction', '=', sql.lit(direction)), MAX_REQUESTS),
@@ -338,7 +332,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         SELECT ${newest('id')} AS id, ${newest('created_at')} AS at FROM places CROSS JOIN directions
       ) AS candidates WHERE id IS NOT NULL ORDER BY at DESC LIMIT 1`.execute(db);
     const [row] = rows;
-    return row && db.selectFrom('messages').selectAll().where('id', '=', row.id).executeTakeFirst();
+    return row && all.where('id', '=', row.id).executeTakeFirst();
   }
 
   function newestOfAll(queries: readonly Rows[], limit: number): Promise<Row[]> {
@@ -368,7 +362,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       .where('block', '=', sql<number>`blocks.number`);
   }
 
-  /** First finds the time of the last row from the indexes: SQLite then reads none of the many older messages that a person may have. */
+  /** First finds the time of the last row, for which SQLite only needs the index. It then reads no older messages of the person. */
   function newestOfPerson(rows: Rows, limit: number): Rows {
     if (engine === 'postgres') return newest(rows, limit);
     const lastTime = rows

@@ -99,7 +99,8 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
       .filter(({ state, isDeliveredRepeat }) => state !== undefined || isDeliveredRepeat)
       .sort(byId);
     const stepped = known.filter(({ steps }) => steps.length > 0);
-    block = blocks.blockAt(inserts[0]?.createdAt ?? 0);
+    const [first] = inserts;
+    if (first !== undefined) block = blocks.blockAt(first.createdAt);
     const results = await commit([
       ...insertMessages(inserts),
       ...changeMessages(changes),
