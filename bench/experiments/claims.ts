@@ -18,7 +18,7 @@ const guids = createSqlGuids({ database, clock: systemClock, owner: 'bench' });
 
 async function rememberTogether(count: number): Promise<void> {
   const keys = Array.from({ length: count }, () => ({ locationId: 'bench', guid: randomUUID() }));
-  await Promise.all(keys.map((key) => guids.claim(key, 1)));
+  await Promise.all(keys.map((key) => guids.claim(key, randomUUID())));
   await Promise.all(keys.map((key) => guids.sent(key, 'message-of-bench')));
 }
 

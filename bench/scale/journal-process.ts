@@ -81,7 +81,7 @@ const calls = {
     const tasks = Array.from({ length: AT_ONCE }, async () => {
       while (next < count) {
         const key = { locationId: locationOf(next++), guid: randomUUID().toUpperCase() };
-        await guids.claim(key, 1);
+        await guids.claim(key, randomUUID());
         await guids.sent(key, `message${randomUUID()}`);
       }
     });

@@ -10,6 +10,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { createSqlGuids } from '../ports/guids/guids-sql.ts';
 import { createSqlJournal } from '../ports/journal/journal-sql.ts';
 import { keyedHash } from '../ports/journal/keyed-hash.ts';
 import { migrateSqlite } from './migrate-sqlite.ts';
@@ -104,6 +105,32 @@ describe('migrate', () => {
     journal.open({ ...entry, id: 'new', handle: '+15555550100', contactId: null, length: 1 }, 'accepted');
     const { messages } = await journal.list({ handle: '+15555550100', limit: 10 });
     expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
+    await journal.close();
+    await database.close();
+  });
+
+  it('finds a message by its id, and the claim of a GUID, from before the claims named the entries', async () => {
+    const file = join(folder, 'before-entries.sqlite');
+    const sqlite = openSqlite(file);
+    await migrateSqlite(sqlite, { to: '0020-blocks-of-messages' });
+    sqlite.exec(`
+      INSERT INTO messages (id, direction, location_id, message_id, kind, status, length, created_at, updated_at)
+        VALUES ('in', 'inbound', 'loc', 'guid', 'text', 'delivered', 1, 1, 1),
+          ('out', 'outbound', 'loc', 'msg', 'text', 'delivered', 1, 1, 1);
+      INSERT INTO inbound_guids (location_id, guid, state, owner, epoch, uncertain, created_at, updated_at)
+        VALUES ('loc', 'guid', 'sent', 'process-1', 1, 0, 1, 1)`);
+    sqlite.close();
+    const database = await openDatabase({ engine: 'sqlite', file }, () => {});
+    const clock = new FakeClock();
+    const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [] });
+    expect(await journal.show('guid')).toMatchObject({ id: 'in' });
+    expect(await journal.show('msg')).toMatchObject({ id: 'out' });
+    const guids = createSqlGuids({ database, clock, owner: 'process-2' });
+    expect(await guids.claim({ locationId: 'loc', guid: 'guid' }, 'new')).toEqual({
+      kind: 'sent',
+      entryId: null,
+    });
+    await guids.close();
     await journal.close();
     await database.close();
   });

@@ -421,6 +421,25 @@ const blocksOfMessages: Migration = {
   },
 };
 
+/**
+ * A claim contains the id of the message's journal entry, which was searched by GUID before. With SQLite, the index of the GUIDs is then
+ * divided into blocks too, because they also arrive in random order.
+ */
+const entriesOfClaims: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('inbound_guids').addColumn('entry_id', 'text').execute();
+    if (dialectOf(db) === 'postgres') return;
+    await db.schema.dropIndex('messages_message').execute();
+    await sql`
+      CREATE INDEX messages_message ON messages (message_id, location_id, created_at) WHERE direction = 'outbound'`.execute(
+      db,
+    );
+    await sql`CREATE INDEX messages_guid ON messages (block, message_id, created_at) WHERE direction = 'inbound'`.execute(
+      db,
+    );
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -454,4 +473,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0018-requests-of-a-message': requestsOfMessage,
   '0019-locations-of-a-license': locationsOfLicense,
   '0020-blocks-of-messages': blocksOfMessages,
+  '0021-entries-of-claims': entriesOfClaims,
 };

@@ -84,6 +84,7 @@ export interface Schema {
     state: 'sending' | 'sent' | 'rejected' | 'released';
     /** The process that claimed the message. A claim of a process that ended is uncertain. */
     owner: string;
+    /** No longer used. */
     epoch: number;
     /** 1: an attempt may have reached the CRM, since its response was lost or its process ended. */
     uncertain: number;
@@ -91,6 +92,8 @@ export interface Schema {
     /** The time of the claim: no attempt that may have reached the CRM was made earlier. */
     created_at: number;
     updated_at: number;
+    /** The message's entry in the journal. Null when an earlier version claimed it. */
+    entry_id: string | null;
   };
   messages: {
     /** The requestId of an outbound request, or a generated id for an inbound message. */

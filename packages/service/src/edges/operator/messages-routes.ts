@@ -75,9 +75,9 @@ export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRou
     app.get<OfMessage>('/operator/messages/:id', FILTERED, async (request) => {
       const { all } = readBody(SHOWN, withoutEmpty(request.query));
       const trail = await trailOf(request);
-      const { locationId, messageId } = trail;
+      const { direction, locationId, messageId } = trail;
       const isOne = messageId === null || (request.params.id === trail.id && all === undefined);
-      const requests = isOne ? [trail] : await journal.requestsOf(locationId, messageId);
+      const requests = isOne ? [trail] : await journal.requestsOf({ direction, locationId, messageId });
       const until = texts.until(locationId);
       return {
         ...shown(trail),

@@ -12,7 +12,7 @@ import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
 import { createSqlGuids } from '../../ports/guids/guids-sql.ts';
 import type { Guids } from '../../ports/guids/guids.ts';
-import type { Recorded, StepName } from '../../ports/journal/journal.ts';
+import type { MessageTrail, Recorded, StepName } from '../../ports/journal/journal.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
@@ -88,7 +88,8 @@ async function setUp(
     journal: {
       open: (entry, step, recorded) => void steps.push([entry.id, step, recorded]),
       step: (id, step, recorded) => void steps.push([id, step, recorded]),
-      inboundEntry: async () => undefined,
+      codeOf: async () => undefined,
+      requestsOf: async () => [],
     },
     isCurrent: (one) => one.epoch === epoch.value,
     conversations: EMPTY,
@@ -121,13 +122,15 @@ describe('an inbound message', () => {
     let others: Guids | undefined;
     const seen: unknown[] = [];
     const { inbound, guids } = await setUp(async () => {
-      seen.push(await others?.claim({ locationId: LOCATION, guid: 'g1' }, 1));
+      seen.push(await others?.claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1'));
       return posted;
     });
     others = guids('another');
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
     expect(seen).toMatchObject([{ kind: 'held', owner: 'me' }]);
-    expect(await others.claim({ locationId: LOCATION, guid: 'g1' }, 1)).toEqual({ kind: 'sent' });
+    expect(await others.claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1')).toMatchObject({
+      kind: 'sent',
+    });
   });
 
   it('I6 that arrives twice at the same time is posted once, and both frames are acknowledged', async () => {
@@ -217,20 +220,48 @@ describe('an inbound message', () => {
     expect(await advanceUntil(clock, Promise.all(again))).toEqual([delivered, delivered]);
   });
 
+  it.each([
+    ['keeps its journal entry', 'entry-1', 'entry-1'],
+    ['keeps the entry that its guid finds if an earlier version claimed it', null, 'found-2'],
+  ])('I6 sent again by the Mac %s', async (_, entryId, id) => {
+    const recorded: unknown[] = [];
+    const record = (entry: string, step: StepName, { code }: Recorded = {}) =>
+      void recorded.push([entry, step, code]);
+    const { inbound } = await setUp(
+      async () => posted,
+      {
+        journal: {
+          open: (entry, step) => record(entry.id, step),
+          step: record,
+          codeOf: async (entry) => (entry === id ? 'UNCERTAIN' : null),
+          requestsOf: async () => [{ id: 'found-1' }, { id: 'found-2' }] as MessageTrail[],
+        },
+      },
+      {},
+      (guids) => ({ ...guids, claim: async () => ({ kind: 'sent', entryId }) }),
+    );
+    expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
+    expect(recorded).toEqual([
+      [id, 'received', undefined],
+      [id, 'acknowledged', 'UNCERTAIN'],
+    ]);
+  });
+
   it('I9 claimed by a process that has ended is posted after two reads did not find it', async () => {
     const keys: string[] = [];
     const { inbound, guids, steps, clock } = await setUp(
       async ({ idempotencyKey }) => (keys.push(idempotencyKey), posted),
     );
-    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
+    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
     expect(keys).toEqual([expect.stringMatching(/^[\da-f-]{36}$/)]);
     expect(steps.map(([, step]) => step)).toEqual(['received', 'looked_up', 'contact_found', 'crm_took_it']);
+    expect(new Set(steps.map(([id]) => id))).toEqual(new Set(['entry-1']));
   });
 
   it('I9 is posted again and flagged when the conversation cannot be read', async () => {
     const { inbound, guids, steps, clock } = await setUp(async () => posted, { conversations: UNREADABLE });
-    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
+    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
     expect(steps.map(([, step]) => step)).toEqual(['received', 'uncertain', 'contact_found', 'crm_took_it']);
     expect(steps[1]?.[2]?.detail).toEqual({
@@ -244,8 +275,8 @@ describe('an inbound message', () => {
     let posts = 0;
     const { inbound, guids, clock } = await setUp(async () => (posts++, posted), { otherNodes: true });
     const other = guids('node-2');
-    await other.claim({ locationId: LOCATION, guid: 'g1' }, 1);
-    await other.claim({ locationId: LOCATION, guid: 'g2' }, 1);
+    await other.claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
+    await other.claim({ locationId: LOCATION, guid: 'g2' }, 'entry-1');
     const acks = [inbound.deliver(lease(), frame('g1', 1)), inbound.deliver(lease(), frame('g2', 2))];
     for (let passed = 0; passed < 5000; passed += 500) {
       await tick();
@@ -263,7 +294,7 @@ describe('an inbound message', () => {
       settings: { ...SETTINGS, onUncertain: 'park' },
       conversations: UNREADABLE,
     });
-    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
+    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     const deliver = () => advanceUntil(clock, inbound.deliver(lease(), frame('g1')));
     expect(await deliver()).toMatchObject({ outcome: 'rejected' });
     expect(posts).toBe(0);
@@ -312,7 +343,7 @@ describe('an inbound message', () => {
       },
       { find: async () => succeeded('first'), findAll: async () => succeeded(['first', 'second']) },
     );
-    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 1);
+    await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
     expect(read).toEqual(['first', 'second']);
   });
@@ -323,7 +354,7 @@ describe('an inbound message', () => {
     });
     expect(await inbound.deliver(lease(1), frame('g1'))).toBe('retry');
     epoch.value = 2;
-    expect(await guids('another').claim({ locationId: LOCATION, guid: 'g1' }, 2)).toMatchObject({
+    expect(await guids('another').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1')).toMatchObject({
       kind: 'claimed',
       uncertain: false,
     });
@@ -335,7 +366,7 @@ describe('an inbound message', () => {
       return failed('timeout', { inDoubt: true });
     });
     expect(await inbound.deliver(lease(1), frame('g1'))).toBe('retry');
-    expect(await guids('another').claim({ locationId: LOCATION, guid: 'g1' }, 2)).toMatchObject({
+    expect(await guids('another').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1')).toMatchObject({
       kind: 'claimed',
       uncertain: true,
     });

@@ -49,7 +49,7 @@ export interface InboundDeps extends LeaseChecks {
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
   readonly conversations: ConversationCalls;
-  readonly journal: Journal & Pick<JournalReader, 'inboundEntry'>;
+  readonly journal: Journal & Pick<JournalReader, 'codeOf' | 'requestsOf'>;
   readonly settings: ReadDelays & {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;
@@ -181,7 +181,7 @@ class InboundDeliveries implements Inbound {
     const { failpoint, clock } = this.#deps;
     const claim = await this.#claim(job);
     if (claim === undefined) return 'retry';
-    if (claim.kind === 'sent' || !claim.isNew) await this.#findJournalEntry(job, claim);
+    if (claim.entryId !== job.id) await this.#continueEntry(job, claim);
     // A mirrored message is recorded once a contact is found: what the owner writes to others is private.
     if (claim.kind === 'sent' || directionOf(job.frame) === 'inbound') this.#record(job);
     if (claim.kind === 'sent') return this.#repeated(job);
@@ -227,13 +227,18 @@ class InboundDeliveries implements Inbound {
   }
 
   /** Continues the journal entry of a message that was received before. */
-  async #findJournalEntry(job: InboundJob, { kind }: { readonly kind: 'sent' | 'claimed' }): Promise<void> {
+  async #continueEntry(job: InboundJob, { kind, entryId }: GuidClaim): Promise<void> {
+    const { journal, log } = this.#deps;
+    const { locationId, frame } = job;
     try {
-      const entry = await this.#deps.journal.inboundEntry(job.locationId, job.frame.guid);
-      if (entry !== undefined) job.id = entry.id;
-      job.isUncertain = kind === 'sent' && entry?.code === UNCERTAIN;
+      job.id = entryId ?? job.id;
+      if (entryId === null) {
+        const entries = await journal.requestsOf({ direction: 'inbound', locationId, messageId: frame.guid });
+        job.id = entries.at(-1)?.id ?? job.id;
+      }
+      job.isUncertain = kind === 'sent' && (await journal.codeOf(job.id)) === UNCERTAIN;
     } catch (error) {
-      this.#deps.log.warn(
+      log.warn(
         { event: 'inbound.journal_unavailable', id: job.id, err: error },
         'journal entry of an inbound message not found, journal unavailable',
       );
@@ -266,25 +271,19 @@ class InboundDeliveries implements Inbound {
     const { guids, clock, otherNodes } = this.#deps;
     const key = keyOf(job);
     while (job.isWanted()) {
-      const claim = await job.store(() => guids.claim(key, job.lease.epoch));
+      const claim = await job.store(() => guids.claim(key, job.id));
       if (!claim.ok) return undefined;
       if (claim.value.kind !== 'held') return claim.value;
-      const { owner, claimedAt } = claim.value;
+      const { owner, claimedAt, entryId } = claim.value;
       // The process that claimed it is gone, or has lost the lease and is completing its call: it has until then.
       const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
       if (otherNodes && clock.monotonic() < since + SETTLE_MS) {
         await job.pause(CLAIM_RETRY_MS);
         continue;
       }
-      const taken = await job.store(() => guids.takeOver(key, job.lease.epoch, owner));
+      const taken = await job.store(() => guids.takeOver(key, owner));
       if (taken.ok && taken.value)
-        return {
-          kind: 'claimed',
-          isNew: false,
-          uncertain: true,
-          isRedelivery: false,
-          claimedAt,
-        };
+        return { kind: 'claimed', uncertain: true, isRedelivery: false, claimedAt, entryId };
     }
     return undefined;
   }

@@ -142,7 +142,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
         find: whileAlive((...given) => conversations.find(...given)),
         messages: whileAlive((...given) => conversations.messages(...given)),
       },
-      journal: { open: () => {}, step: () => {}, inboundEntry: async () => undefined },
+      journal: { open: () => {}, step: () => {}, codeOf: async () => undefined, requestsOf: async () => [] },
       isCurrent: () => true,
       settings: {
         createContacts: true,

@@ -93,7 +93,9 @@ export class StatusHistory {
     const isUnderWay = await otherNodes?.isUnderWayElsewhere(locationId, messageId);
     if (isUnderWay === true) return false;
     if (isUnderWay === 'unknown') {
-      const requests = await past.requestsOf(locationId, messageId).catch(() => undefined);
+      const requests = await past
+        .requestsOf({ direction: 'outbound', locationId, messageId })
+        .catch(() => undefined);
       if (wasSent || requests?.every(({ id }) => id === requestId) !== true) return false;
     }
     const known = await lastStatus;

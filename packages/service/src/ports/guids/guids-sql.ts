@@ -17,7 +17,7 @@ export interface SqlGuidsDeps {
 }
 
 interface PendingClaim extends GuidKey {
-  readonly epoch: number;
+  readonly entryId: string;
   readonly claimedAt: number;
   readonly resolve: (claim: GuidClaim | Promise<GuidClaim>) => void;
   readonly reject: (error: unknown) => void;
@@ -29,7 +29,7 @@ interface PendingMark extends GuidKey {
   readonly reject: (error: unknown) => void;
 }
 
-const CLAIMED = { kind: 'claimed', isNew: true, uncertain: false, isRedelivery: false } as const;
+const CLAIMED = { kind: 'claimed', uncertain: false, isRedelivery: false } as const;
 const PRUNE_BATCH = 500;
 /**
  * A commit costs more than its rows. The more claims the last commit contained, the longer the next claims are collected; a single
@@ -67,7 +67,7 @@ class BatchedGuids implements Guids {
     this.#owner = owner;
     this.#insert = queriesBySize(
       (rows) => insertQuery(database.db, rows),
-      ({ locationId, guid, epoch, claimedAt }) => [locationId, guid, owner, epoch, claimedAt, claimedAt],
+      ({ locationId, guid, entryId, claimedAt }) => [locationId, guid, owner, claimedAt, claimedAt, entryId],
     );
     this.#mark = queriesBySize(
       (rows) => updateQuery(database.db, rows),
@@ -75,9 +75,9 @@ class BatchedGuids implements Guids {
     );
   }
 
-  claim({ locationId, guid }: GuidKey, epoch: number): Promise<GuidClaim> {
+  claim({ locationId, guid }: GuidKey, entryId: string): Promise<GuidClaim> {
     return new Promise((resolve, reject) => {
-      this.#claims.push({ locationId, guid, epoch, claimedAt: this.#clock.now(), resolve, reject });
+      this.#claims.push({ locationId, guid, entryId, claimedAt: this.#clock.now(), resolve, reject });
       this.#flushAt(this.#flushedAt + this.#claimDelayMs);
     });
   }
@@ -114,11 +114,11 @@ class BatchedGuids implements Guids {
     });
   }
 
-  takeOver({ locationId, guid }: GuidKey, epoch: number, owner: string): Promise<boolean> {
+  takeOver({ locationId, guid }: GuidKey, owner: string): Promise<boolean> {
     return guarded(async () => {
       const { numUpdatedRows } = await this.#db
         .updateTable('inbound_guids')
-        .set({ owner: this.#owner, epoch, uncertain: 1, updated_at: this.#clock.now() })
+        .set({ owner: this.#owner, uncertain: 1, updated_at: this.#clock.now() })
         .where('location_id', '=', locationId)
         .where('guid', '=', guid)
         .where('state', '=', 'sending')
@@ -210,36 +210,39 @@ class BatchedGuids implements Guids {
       // The engine returns how many rows are new, not which: unless all are, each one is looked up.
       const allNew = inserted === claims.length;
       for (const claim of claims)
-        claim.resolve(allNew ? { ...CLAIMED, claimedAt: claim.claimedAt } : this.#lookUp(claim));
+        claim.resolve(
+          allNew ? { ...CLAIMED, claimedAt: claim.claimedAt, entryId: claim.entryId } : this.#lookUp(claim),
+        );
     } catch (error) {
       for (const pending of [...marks, ...claims]) pending.reject(error);
     }
   }
 
   /** The claim of a message that was claimed before. */
-  async #lookUp({ locationId, guid, epoch }: PendingClaim): Promise<GuidClaim> {
+  async #lookUp({ locationId, guid, entryId }: PendingClaim): Promise<GuidClaim> {
     const row = await guarded(() =>
       this.#db
         .selectFrom('inbound_guids')
-        .select(['state', 'owner', 'uncertain', 'created_at'])
+        .select(['state', 'owner', 'uncertain', 'created_at', 'entry_id'])
         .where('location_id', '=', locationId)
         .where('guid', '=', guid)
         .executeTakeFirst(),
     );
     // Pruned between the two queries.
-    if (row === undefined) return this.claim({ locationId, guid }, epoch);
-    if (row.state === 'sent') return { kind: 'sent' };
-    if (row.state !== 'sending') return this.#claimEnded({ locationId, guid }, epoch, row);
+    if (row === undefined) return this.claim({ locationId, guid }, entryId);
+    const found = { entryId: row.entry_id };
+    if (row.state === 'sent') return { kind: 'sent', ...found };
+    if (row.state !== 'sending') return this.#claimEnded({ locationId, guid }, entryId, row);
     const claimedAt = row.created_at;
     return row.owner === this.#owner
-      ? { ...CLAIMED, isNew: false, uncertain: row.uncertain === 1, claimedAt }
-      : { kind: 'held', owner: row.owner, claimedAt };
+      ? { ...CLAIMED, uncertain: row.uncertain === 1, claimedAt, ...found }
+      : { kind: 'held', owner: row.owner, claimedAt, ...found };
   }
 
   async #claimEnded(
     key: GuidKey,
-    epoch: number,
-    row: Pick<Schema['inbound_guids'], 'state' | 'uncertain' | 'created_at'>,
+    entryId: string,
+    row: Pick<Schema['inbound_guids'], 'state' | 'uncertain' | 'created_at' | 'entry_id'>,
   ): Promise<GuidClaim> {
     const now = this.#clock.now();
     const uncertain = row.uncertain === 1;
@@ -247,22 +250,28 @@ class BatchedGuids implements Guids {
     const { numUpdatedRows } = await guarded(() =>
       this.#db
         .updateTable('inbound_guids')
-        .set({ state: 'sending', owner: this.#owner, epoch, created_at: claimedAt, updated_at: now })
+        .set({ state: 'sending', owner: this.#owner, created_at: claimedAt, updated_at: now })
         .where('location_id', '=', key.locationId)
         .where('guid', '=', key.guid)
         .where('state', '=', row.state)
         .executeTakeFirst(),
     );
-    if (numUpdatedRows === 0n) return this.claim(key, epoch);
-    return { ...CLAIMED, isNew: false, uncertain, isRedelivery: row.state === 'rejected', claimedAt };
+    if (numUpdatedRows === 0n) return this.claim(key, entryId);
+    return {
+      ...CLAIMED,
+      uncertain,
+      isRedelivery: row.state === 'rejected',
+      claimedAt,
+      entryId: row.entry_id,
+    };
   }
 }
 
 function insertQuery(db: Database, count: number): CompiledQuery {
-  const row = sql`(${''}, ${''}, 'sending', ${''}, ${0}, 0, null, ${0}, ${0})`;
+  const row = sql`(${''}, ${''}, 'sending', ${''}, 0, 0, null, ${0}, ${0}, ${''})`;
   const rows = sql.join(Array.from({ length: count }, () => row));
   return sql`insert into inbound_guids
-    (location_id, guid, state, owner, epoch, uncertain, crm_message_id, created_at, updated_at)
+    (location_id, guid, state, owner, epoch, uncertain, crm_message_id, created_at, updated_at, entry_id)
     values ${rows} on conflict (location_id, guid) do nothing`.compile(db);
 }
 

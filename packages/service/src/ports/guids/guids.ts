@@ -1,16 +1,18 @@
 /** The result of a claim. */
-export type GuidClaim =
+export type GuidClaim = (
   | ClaimedGuid
   /** The CRM has the message. */
   | { readonly kind: 'sent' }
   /** Another process claimed the message at `claimedAt` and has not finished. */
-  | { readonly kind: 'held'; readonly owner: string; readonly claimedAt: number };
+  | { readonly kind: 'held'; readonly owner: string; readonly claimedAt: number }
+) & {
+  /** The journal entry of the first claim. Null when an earlier version claimed the message. */
+  readonly entryId: string | null;
+};
 
 /** This process delivers the message. */
 export interface ClaimedGuid {
   readonly kind: 'claimed';
-  /** Never claimed before. */
-  readonly isNew: boolean;
   /** An earlier attempt may have reached the CRM. */
   readonly uncertain: boolean;
   /** The message was rejected, and the Mac sent it again. */
@@ -37,8 +39,8 @@ export interface GuidKey {
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface Guids {
-  claim(key: GuidKey, epoch: number): Promise<GuidClaim>;
-  takeOver(key: GuidKey, epoch: number, owner: string): Promise<boolean>;
+  claim(key: GuidKey, entryId: string): Promise<GuidClaim>;
+  takeOver(key: GuidKey, owner: string): Promise<boolean>;
   /**
    * Must resolve before the message is acknowledged to the Mac, which then forgets it. Without this mark, a lost message with the same
    * text in another chat would be matched to this message of the CRM after a crash (I9).

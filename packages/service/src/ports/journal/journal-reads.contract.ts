@@ -3,6 +3,8 @@ import { expect, it } from 'vitest';
 import type { JournalFixture } from './journal-fixture.contract.ts';
 import type { NewEntry } from './journal.ts';
 
+const DAY = 86_400_000;
+
 /** Messages by id, in lists and by filter. */
 export function journalReadsContract(fixture: JournalFixture): void {
   const { entry } = fixture;
@@ -36,13 +38,28 @@ export function journalReadsContract(fixture: JournalFixture): void {
     expect((await journal.show('msg1'))?.id).toBe(newer.id);
   });
 
-  it('finds the entry of an inbound message by location and guid', async () => {
-    const { journal } = fixture;
-    journal.open(entry({ id: 'in-1', direction: 'inbound', messageId: 'guid-1' }), 'received');
+  it('finds the entries of an inbound message by location and guid, and the newest by guid', async () => {
+    const { clock, journal } = fixture;
+    const message = { direction: 'inbound', locationId: 'loc1', messageId: 'guid-1' } as const;
+    journal.open(entry({ ...message, id: 'in-1' }), 'received');
     journal.open(entry({ id: 'out-1', messageId: 'guid-1' }), 'accepted');
-    expect(await journal.inboundEntry('loc1', 'guid-1')).toEqual({ id: 'in-1', code: null });
-    expect(await journal.inboundEntry('loc2', 'guid-1')).toBeUndefined();
-    expect(await journal.inboundEntry('loc1', 'guid-2')).toBeUndefined();
+    await clock.advance(DAY);
+    journal.open(entry({ ...message, id: 'in-2' }), 'received');
+    journal.open(entry({ ...message, id: 'in-3', messageId: 'guid-3' }), 'received');
+    expect(await journal.requestsOf(message)).toMatchObject([{ id: 'in-1' }, { id: 'in-2' }]);
+    expect(await journal.requestsOf({ ...message, locationId: 'loc2' })).toEqual([]);
+    expect(await journal.requestsOf({ ...message, messageId: 'guid-2' })).toEqual([]);
+    expect(await journal.show('guid-1')).toMatchObject({ id: 'in-2' });
+    expect(await journal.show('guid-2')).toBeUndefined();
+  });
+
+  it('returns the code of an entry', async () => {
+    const { journal } = fixture;
+    journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
+    expect(await journal.codeOf('in-1')).toBeNull();
+    journal.step('in-1', 'crm_took_it', { state: 'delivered', code: 'UNCERTAIN' });
+    expect(await journal.codeOf('in-1')).toBe('UNCERTAIN');
+    expect(await journal.codeOf('in-2')).toBeUndefined();
   });
 
   it('lists messages in pages, newest first, each once', async () => {

@@ -88,6 +88,25 @@ describe('T54 SQLite', () => {
       expect(read).toContain('messages_phone_hash (block=? AND phone_hash=?');
     expect(reads[2]).toContain('messages_numberless (contact_hash=?)');
   });
+
+  it('finds a message by its id with the index of each direction', async () => {
+    const message = { locationId: 'loc', messageId: 'one' };
+    // The plan of the inner query comes first.
+    const shown = (await plansOf((journal) => journal.show('one'), /"message_id" = /)).at(-1);
+    expect(shown).toContain('messages_message (message_id=? AND location_id>?)');
+    expect(shown).toContain('messages_message (message_id=? AND location_id=?)');
+    expect(shown).toContain('messages_guid (block=? AND message_id=?)');
+    const outbound = await plansOf(
+      (journal) => journal.requestsOf({ direction: 'outbound', ...message }),
+      /"message_id" = /,
+    );
+    expect(outbound).toEqual([expect.stringContaining('messages_message (message_id=? AND location_id=?)')]);
+    const inbound = await plansOf(
+      (journal) => journal.requestsOf({ direction: 'inbound', ...message }),
+      /"message_id" = /,
+    );
+    expect(inbound).toEqual([expect.stringContaining('messages_guid (block=? AND message_id=?)')]);
+  });
 });
 
 /** Returns the steps of a plan that read messages, without those that only find the blocks. */
@@ -140,7 +159,7 @@ describe('the SQL journal without its database', () => {
       () => journal.list({ limit: 1 }),
       () => journal.show('one'),
       () => journal.sentStatuses('one'),
-      () => journal.inboundEntry('loc', 'guid'),
+      () => journal.codeOf('one'),
     ])
       await expect(read()).rejects.toBeInstanceOf(EngineError);
     await journal.close();

@@ -13,6 +13,7 @@ import type {
   JournalEvent,
   JournalFeed,
   JournalReader,
+  MessageIdentity,
   MessageQuery,
   MessageState,
   NewEntry,
@@ -273,8 +274,8 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.show(id));
   }
 
-  requestsOf(locationId: string, messageId: string) {
-    return this.#read(() => this.#reader.requestsOf(locationId, messageId));
+  requestsOf(message: MessageIdentity) {
+    return this.#read(() => this.#reader.requestsOf(message));
   }
 
   async locationOf(requestId: string) {
@@ -318,8 +319,8 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.troubledSends(from));
   }
 
-  inboundEntry(locationId: string, guid: string) {
-    return this.#read(() => this.#reader.inboundEntry(locationId, guid));
+  codeOf(id: string) {
+    return this.#read(() => this.#reader.codeOf(id));
   }
 
   sentStatuses(requestId: string) {

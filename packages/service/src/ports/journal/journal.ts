@@ -129,7 +129,9 @@ export interface MessageCount extends Pick<MessageSummary, 'direction' | 'state'
   readonly count: number;
 }
 
-export type InboundEntry = Pick<MessageSummary, 'id' | 'code'>;
+export interface MessageIdentity extends Pick<MessageSummary, 'direction' | 'locationId'> {
+  readonly messageId: string;
+}
 
 /** An outbound message that was written to a Mac. */
 export interface RecentSend extends Pick<MessageSummary, 'state' | 'code' | 'createdAt' | 'updatedAt'> {
@@ -145,8 +147,8 @@ export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
   /** Finds a message by its requestId, its generated inbound id, or the CRM's messageId (the newest one). */
   show(id: string): Promise<MessageTrail | undefined>;
-  /** Resolves with the entries of a location that have this messageId, oldest first; of many, the newest hundred. */
-  requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]>;
+  /** Resolves with all entries of a message, oldest first; of many, the newest hundred. */
+  requestsOf(message: MessageIdentity): Promise<MessageTrail[]>;
   /** Resolves with the location of a request. */
   locationOf(requestId: string): Promise<string | undefined>;
   /** Resolves with the time of the newest webhook of each of these locations that has one. */
@@ -166,8 +168,8 @@ export interface JournalReader {
   troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>>;
   /** Resolves with the number of messages in this period that were written to a Mac and have no result. */
   unfinishedSends(from: number, until: number): Promise<number>;
-  /** Resolves with the newest entry of an inbound message. */
-  inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined>;
+  /** Resolves with the code of an entry. */
+  codeOf(id: string): Promise<string | null | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
   /**

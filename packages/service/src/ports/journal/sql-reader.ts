@@ -6,8 +6,8 @@ import type { Queries } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
   CountQuery,
-  InboundEntry,
   MessageCount,
+  MessageIdentity,
   MessageQuery,
   MessageState,
   MessageSummary,
@@ -36,7 +36,6 @@ export interface PruneTimes {
 
 /** Maximum queries in one union. SQLite accepts 500. */
 const MAX_PARTS = 100;
-const DIRECTIONS = ['outbound', 'inbound'] as const;
 const DELETE_BATCH = 200;
 const READ_BATCH = 2000;
 const HOUR_MS = 3_600_000;
@@ -62,7 +61,9 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       const { locationIds, state, direction, kind, code, handle, contactId, limit } = query;
       if (locationIds?.length === 0) return { messages: [], cursor: null };
       const isOfPerson = handle !== undefined || contactId !== undefined;
-      let rows = isOfPerson ? byPerson(handle === undefined ? 'contact_hash' : 'phone_hash') : all;
+      let rows = isOfPerson
+        ? inBlocks(handle === undefined ? 'messages_contact_hash' : 'messages_phone_hash')
+        : all;
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
       if (kind !== undefined) rows = rows.where('kind', '=', kind);
@@ -113,13 +114,9 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       return row === undefined ? undefined : trailOf(row);
     },
 
-    async requestsOf(locationId: string, messageId: string): Promise<MessageTrail[]> {
-      const rows = all.where('message_id', '=', messageId).where('location_id', '=', locationId);
-      // One query per direction: in the index, the direction comes before the time.
-      const ofDirections = DIRECTIONS.map((direction) =>
-        newest(rows.where('direction', '=', sql.lit(direction)), MAX_REQUESTS),
-      );
-      const found = await newestOfAll(ofDirections, MAX_REQUESTS);
+    async requestsOf({ direction, locationId, messageId }: MessageIdentity): Promise<MessageTrail[]> {
+      const rows = withMessageId(direction, messageId).where('location_id', '=', locationId);
+      const found = await newest(rows, MAX_REQUESTS).execute();
       const steps = await readSteps(found);
       return found.toReversed().map((row) => trailWith(row, steps.get(row.id) ?? []));
     },
@@ -240,16 +237,9 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       return Number(found?.count ?? 0);
     },
 
-    async inboundEntry(locationId: string, guid: string): Promise<InboundEntry | undefined> {
-      return await db
-        .selectFrom('messages')
-        .select(['id', 'code'])
-        .where('message_id', '=', guid)
-        .where('location_id', '=', locationId)
-        .where('direction', '=', 'inbound')
-        .orderBy('created_at', 'desc')
-        .limit(1)
-        .executeTakeFirst();
+    async codeOf(id: string): Promise<string | null | undefined> {
+      const row = await db.selectFrom('messages').select('code').where('id', '=', id).executeTakeFirst();
+      return row?.code;
     },
 
     async sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
@@ -314,25 +304,35 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     return found;
   }
 
-  /** Takes a few index lookups per location with this message id, whatever the number of requests. */
   async function newestWith(messageId: string): Promise<Row | undefined> {
+    const parts = [newestOutbound(messageId), withMessageId('inbound', messageId)];
+    const [row] = await newestOfAll(
+      parts.map((rows) => newest(rows, 1)),
+      1,
+    );
+    return row;
+  }
+
+  /** The newest request of each location with this message id. Takes a few index lookups per location, whatever the number of requests. */
+  function newestOutbound(messageId: string): Rows {
+    const requests = sql`messages WHERE message_id = ${messageId} AND direction = 'outbound'`;
     const location = (after: RawBuilder<unknown>) => sql`(
-      SELECT location_id FROM messages WHERE message_id = ${messageId} ${after} ORDER BY location_id LIMIT 1)`;
-    const newest = (column: 'id' | 'created_at') => sql`(
-      SELECT ${sql.ref(column)} FROM messages
-      WHERE message_id = ${messageId} AND location_id = places.location_id AND direction = directions.direction
-      ORDER BY created_at DESC LIMIT 1)`;
-    const { rows } = await sql<{ id: string }>`
+      SELECT location_id FROM ${requests} ${after} ORDER BY location_id LIMIT 1)`;
+    const ids = sql<string>`(
       WITH RECURSIVE places (location_id) AS (
         SELECT ${location(sql``)}
         UNION ALL
         SELECT ${location(sql`AND location_id > places.location_id`)} FROM places WHERE places.location_id IS NOT NULL
-      ), directions (direction) AS (VALUES ('outbound'), ('inbound'))
-      SELECT id FROM (
-        SELECT ${newest('id')} AS id, ${newest('created_at')} AS at FROM places CROSS JOIN directions
-      ) AS candidates WHERE id IS NOT NULL ORDER BY at DESC LIMIT 1`.execute(db);
-    const [row] = rows;
-    return row && all.where('id', '=', row.id).executeTakeFirst();
+      ) SELECT (
+        SELECT id FROM ${requests} AND location_id = places.location_id ORDER BY created_at DESC LIMIT 1
+      ) FROM places)`;
+    return all.where('id', 'in', ids);
+  }
+
+  /** SQLite has a partial index for each direction. */
+  function withMessageId(direction: MessageSummary['direction'], messageId: string): Rows {
+    const rows = direction === 'inbound' ? inBlocks('messages_guid') : all;
+    return rows.where('direction', '=', sql.lit(direction)).where('message_id', '=', messageId);
   }
 
   function newestOfAll(queries: readonly Rows[], limit: number): Promise<Row[]> {
@@ -347,14 +347,13 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   }
 
   /**
-   * The rows to search by this column. In SQLite, its index is divided into blocks, all of which are searched. SQLite must use this index:
-   * in some cases it would choose the index of a filter, and read it again for every block.
+   * The rows to search with this index. In SQLite, it is divided into blocks, all of which are searched. SQLite must use this index: in some
+   * cases it would choose the index of a filter, and read it again for every block.
    */
-  function byPerson(column: 'phone_hash' | 'contact_hash'): Rows {
+  function inBlocks(index: 'messages_phone_hash' | 'messages_contact_hash' | 'messages_guid'): Rows {
     if (engine === 'postgres') return all;
-    const index = sql.ref(`messages_${column}`);
     const table = sql<Row>`(${BLOCKS}) AS blocks CROSS JOIN messages`.as<'messages'>(
-      sql`messages INDEXED BY ${index}`,
+      sql`messages INDEXED BY ${sql.ref(index)}`,
     );
     return db
       .selectFrom(table)
@@ -417,7 +416,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   async function queriesOf({ handle, locationIds }: PersonQuery): Promise<Rows[]> {
     const phones = hash.handle(handle);
     if (phones.length === 0 || locationIds?.length === 0) return [];
-    const contacts = await byPerson('phone_hash')
+    const contacts = await inBlocks('messages_phone_hash')
       .clearSelect()
       .select('contact_hash')
       .distinct()
@@ -425,7 +424,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       .where('contact_hash', 'is not', null)
       .execute();
     const queries = [
-      ...phones.map((phone) => byPerson('phone_hash').where('phone_hash', '=', phone)),
+      ...phones.map((phone) => inBlocks('messages_phone_hash').where('phone_hash', '=', phone)),
       ...contacts.map(({ contact_hash }) =>
         all.where('phone_hash', 'is', null).where('contact_hash', '=', contact_hash),
       ),
