@@ -37,14 +37,15 @@ export class Slots {
   enter(holder: Holder = {}): Release | Scope | 'total' {
     if (this.isFull) return 'total';
     const share = Math.ceil((this.#limits.total - this.#inUse) * SHARE_OF_FREE);
-    const keys: string[] = [];
+    let keys: readonly string[] = [];
     for (const scope of SCOPES) {
       const name = holder[scope];
       const limit = this.#limits[LIMIT_OF[scope]];
       if (name === undefined || limit === undefined) continue;
       const key = `${scope} ${name}`;
       if ((this.#held.get(key) ?? 0) >= Math.min(limit, share)) return scope;
-      keys.push(key);
+      // Not by `push`, which reserves room for 17: the slot of a Mac's socket is held for days.
+      keys = [...keys, key];
     }
     this.#inUse++;
     for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);

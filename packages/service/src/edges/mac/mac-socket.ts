@@ -24,20 +24,29 @@ const MAX_REASON_BYTES = 123;
 /** An encoded ping without payload: the same two bytes for every Mac. */
 const PING = Buffer.from([0x89, 0x00]);
 
-/**
- * One Mac's socket. All sockets share the same listener functions and find their owner in a field: ten thousand idle Macs
- * do not need forty thousand closures.
- */
+/** One Mac's socket. Its only listener is its owner: with listeners of its own, each of ten thousand idle Macs would need a table of them. */
 export class MacSocket extends WebSocket {
-  owner: SocketOwner | undefined;
+  #owner: SocketOwner | undefined;
   #stream: Duplex | undefined;
   #isDeaf = false;
 
   belongTo(owner: SocketOwner, stream: Duplex): void {
-    this.owner = owner;
+    this.#owner = owner;
     this.#stream = stream;
-    this.on('message', onMessage).on('pong', onPong).on('ping', onPing);
-    this.on('close', onClose).on('error', onError);
+  }
+
+  /** Called by `ws`. Every `error` is followed by `close`. */
+  override emit(event: string | symbol, first?: unknown, second?: unknown): boolean {
+    const owner = this.#owner;
+    if (owner === undefined) return false;
+    if (event === 'message' && Buffer.isBuffer(first)) owner.heard(first, second === false);
+    else if (event === 'pong') owner.answered();
+    else if (event === 'ping' && Buffer.isBuffer(first)) owner.pinged(first);
+    else if (event === 'close') {
+      owner.ended(Number(first));
+      this.#owner = undefined;
+    }
+    return true;
   }
 
   /** Bytes handed to the kernel so far. Does not grow while the Mac does not read. */
@@ -99,27 +108,6 @@ function shortened(reason: string): string {
         .toString()
         .replace(/\uFFFD+$/, '');
 }
-
-function onMessage(this: WebSocket, data: unknown, isBinary: boolean): void {
-  if (this instanceof MacSocket && Buffer.isBuffer(data)) this.owner?.heard(data, !isBinary);
-}
-
-function onPong(this: WebSocket): void {
-  if (this instanceof MacSocket) this.owner?.answered();
-}
-
-function onPing(this: WebSocket, data: Buffer): void {
-  if (this instanceof MacSocket) this.owner?.pinged(data);
-}
-
-function onClose(this: WebSocket, code: number): void {
-  if (!(this instanceof MacSocket)) return;
-  this.owner?.ended(code);
-  this.owner = undefined;
-}
-
-// Every error is followed by `close`.
-function onError(): void {}
 
 /** Deadline of the closing handshake. */
 const CLOSE_MS = 3000;

@@ -19,7 +19,7 @@ interface Use {
   readonly deviceId: string;
   count: number;
   /** The latest addresses, oldest first, each with the time of its first connection. */
-  readonly recent: { readonly address: string; readonly at: number }[];
+  recent: readonly { readonly address: string; readonly at: number }[];
   warnedAt: number;
 }
 
@@ -44,8 +44,7 @@ export class TokenUse {
     const use = this.#useOf(deviceRow, deviceId);
     const last = use.recent.at(-1);
     if (last?.address === address) return;
-    use.recent.push({ address, at: now });
-    if (use.recent.length > ALTERNATION) use.recent.shift();
+    use.recent = [...use.recent, { address, at: now }].slice(-ALTERNATION);
     if (last === undefined) return;
     use.count++;
     takenOver();
