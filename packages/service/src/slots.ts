@@ -44,8 +44,8 @@ export class Slots {
       if (name === undefined || limit === undefined) continue;
       const key = `${scope} ${name}`;
       if ((this.#held.get(key) ?? 0) >= Math.min(limit, share)) return scope;
-      // Not by `push`, which reserves room for 17: the slot of a Mac's socket is held for days.
-      keys = [...keys, key];
+      // Copied, because push and spread reserve room for 17 items or more: a Mac's socket holds its slot for days.
+      keys = keys.concat(key);
     }
     this.#inUse++;
     for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);

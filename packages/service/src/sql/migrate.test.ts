@@ -109,7 +109,7 @@ describe('migrate', () => {
     await database.close();
   });
 
-  it('finds a message by its id, and the claim of a GUID, from before the claims named the entries', async () => {
+  it('finds messages and claims from before claims contained the id of the journal entry', async () => {
     const file = join(folder, 'before-entries.sqlite');
     const sqlite = openSqlite(file);
     await migrateSqlite(sqlite, { to: '0020-blocks-of-messages' });

@@ -422,8 +422,8 @@ const blocksOfMessages: Migration = {
 };
 
 /**
- * A claim contains the id of the message's journal entry, which was searched by GUID before. With SQLite, the index of the GUIDs is then
- * divided into blocks too, because they also arrive in random order.
+ * Claims contain the id of the journal entry, so that a repeated message finds its entry without a search by GUID. With SQLite, the index of
+ * inbound GUIDs is then divided into blocks like those by person, because GUIDs also arrive in random order.
  */
 const entriesOfClaims: Migration = {
   async up(db: Kysely<unknown>) {

@@ -84,7 +84,7 @@ export interface Schema {
     state: 'sending' | 'sent' | 'rejected' | 'released';
     /** The process that claimed the message. A claim of a process that ended is uncertain. */
     owner: string;
-    /** No longer used. */
+    /** Never read. New rows contain 0; nodes of the last release write the epoch of the lease. */
     epoch: number;
     /** 1: an attempt may have reached the CRM, since its response was lost or its process ended. */
     uncertain: number;
@@ -92,7 +92,7 @@ export interface Schema {
     /** The time of the claim: no attempt that may have reached the CRM was made earlier. */
     created_at: number;
     updated_at: number;
-    /** The message's entry in the journal. Null when an earlier version claimed it. */
+    /** The id of the journal entry, which is written after the claim. Null when an earlier version of the service made the claim. */
     entry_id: string | null;
   };
   messages: {

@@ -24,7 +24,7 @@ const MAX_REASON_BYTES = 123;
 /** An encoded ping without payload: the same two bytes for every Mac. */
 const PING = Buffer.from([0x89, 0x00]);
 
-/** One Mac's socket. Its only listener is its owner: with listeners of its own, each of ten thousand idle Macs would need a table of them. */
+/** One Mac's socket. It passes its events directly to its owner and calls no listeners, so that ten thousand idle Macs need no tables of them. */
 export class MacSocket extends WebSocket {
   #owner: SocketOwner | undefined;
   #stream: Duplex | undefined;
@@ -35,7 +35,7 @@ export class MacSocket extends WebSocket {
     this.#stream = stream;
   }
 
-  /** Called by `ws`. Every `error` is followed by `close`. */
+  /** Called by `ws`. Ignores `error`, which is always followed by `close`, and everything without an owner. */
   override emit(event: string | symbol, first?: unknown, second?: unknown): boolean {
     const owner = this.#owner;
     if (owner === undefined) return false;

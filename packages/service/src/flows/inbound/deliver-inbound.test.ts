@@ -221,8 +221,8 @@ describe('an inbound message', () => {
   });
 
   it.each([
-    ['keeps its journal entry', 'entry-1', 'entry-1'],
-    ['keeps the entry that its guid finds if an earlier version claimed it', null, 'found-2'],
+    ['continues its journal entry', 'entry-1', 'entry-1'],
+    ['continues the entry found by its guid when an earlier version claimed it', null, 'found-2'],
   ])('I6 sent again by the Mac %s', async (_, entryId, id) => {
     const recorded: unknown[] = [];
     const record = (entry: string, step: StepName, { code }: Recorded = {}) =>
@@ -276,7 +276,7 @@ describe('an inbound message', () => {
     const { inbound, guids, clock } = await setUp(async () => (posts++, posted), { otherNodes: true });
     const other = guids('node-2');
     await other.claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
-    await other.claim({ locationId: LOCATION, guid: 'g2' }, 'entry-1');
+    await other.claim({ locationId: LOCATION, guid: 'g2' }, 'entry-2');
     const acks = [inbound.deliver(lease(), frame('g1', 1)), inbound.deliver(lease(), frame('g2', 2))];
     for (let passed = 0; passed < 5000; passed += 500) {
       await tick();
@@ -375,8 +375,8 @@ describe('an inbound message', () => {
   it('I6 waits for the store, and is acknowledged even if it could not be marked', async () => {
     let away = 2;
     const failing = (guids: Guids): Guids => ({
-      claim: (key, epoch) =>
-        away-- > 0 ? Promise.reject(new EngineError('sql', 'away')) : guids.claim(key, epoch),
+      claim: (...args) =>
+        away-- > 0 ? Promise.reject(new EngineError('sql', 'away')) : guids.claim(...args),
       takeOver: (...args) => guids.takeOver(...args),
       sent: () => Promise.reject(new EngineError('sql', 'away')),
       rejected: (...args) => guids.rejected(...args),

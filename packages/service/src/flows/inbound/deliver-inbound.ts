@@ -240,7 +240,7 @@ class InboundDeliveries implements Inbound {
     } catch (error) {
       log.warn(
         { event: 'inbound.journal_unavailable', id: job.id, err: error },
-        'journal entry of an inbound message not found, journal unavailable',
+        'journal entry of an inbound message not read, journal unavailable',
       );
     }
   }

@@ -219,7 +219,7 @@ class BatchedGuids implements Guids {
   }
 
   /** The claim of a message that was claimed before. */
-  async #lookUp({ locationId, guid, entryId }: PendingClaim): Promise<GuidClaim> {
+  async #lookUp({ locationId, guid, entryId: newEntryId }: PendingClaim): Promise<GuidClaim> {
     const row = await guarded(() =>
       this.#db
         .selectFrom('inbound_guids')
@@ -229,19 +229,19 @@ class BatchedGuids implements Guids {
         .executeTakeFirst(),
     );
     // Pruned between the two queries.
-    if (row === undefined) return this.claim({ locationId, guid }, entryId);
-    const found = { entryId: row.entry_id };
-    if (row.state === 'sent') return { kind: 'sent', ...found };
-    if (row.state !== 'sending') return this.#claimEnded({ locationId, guid }, entryId, row);
+    if (row === undefined) return this.claim({ locationId, guid }, newEntryId);
+    const entryId = row.entry_id;
+    if (row.state === 'sent') return { kind: 'sent', entryId };
+    if (row.state !== 'sending') return this.#claimEnded({ locationId, guid }, newEntryId, row);
     const claimedAt = row.created_at;
     return row.owner === this.#owner
-      ? { ...CLAIMED, uncertain: row.uncertain === 1, claimedAt, ...found }
-      : { kind: 'held', owner: row.owner, claimedAt, ...found };
+      ? { ...CLAIMED, uncertain: row.uncertain === 1, claimedAt, entryId }
+      : { kind: 'held', owner: row.owner, claimedAt, entryId };
   }
 
   async #claimEnded(
     key: GuidKey,
-    entryId: string,
+    newEntryId: string,
     row: Pick<Schema['inbound_guids'], 'state' | 'uncertain' | 'created_at' | 'entry_id'>,
   ): Promise<GuidClaim> {
     const now = this.#clock.now();
@@ -256,7 +256,7 @@ class BatchedGuids implements Guids {
         .where('state', '=', row.state)
         .executeTakeFirst(),
     );
-    if (numUpdatedRows === 0n) return this.claim(key, entryId);
+    if (numUpdatedRows === 0n) return this.claim(key, newEntryId);
     return {
       ...CLAIMED,
       uncertain,

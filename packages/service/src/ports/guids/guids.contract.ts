@@ -55,7 +55,7 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
       });
     });
 
-    it('I6 lets a process repeat its own claim', async () => {
+    it('I6 lets a process repeat its own claim, and returns the entry id of the first', async () => {
       await guids.claim(KEY, 'entry-1');
       expect(await guids.claim(KEY, 'entry-2')).toEqual(CLAIMED);
     });

@@ -6,7 +6,7 @@ export type GuidClaim = (
   /** Another process claimed the message at `claimedAt` and has not finished. */
   | { readonly kind: 'held'; readonly owner: string; readonly claimedAt: number }
 ) & {
-  /** The journal entry of the first claim. Null when an earlier version claimed the message. */
+  /** The id of the journal entry that the first claim stored. Null when an earlier version of the service made that claim. */
   readonly entryId: string | null;
 };
 
@@ -34,6 +34,7 @@ export interface GuidKey {
  *   process can claim a rejected or released one.
  * - `takeOver` claims a message whose owner has ended: it is uncertain. Resolves with false when the owner finished it or another
  *   process was faster.
+ * - The first claim stores `entryId`. Every later one returns the stored id, until the message is pruned.
  * - A claim that has resolved survives a crash of this process.
  * - Claims of one turn of the event loop, and the `sent` marks of the last few milliseconds, share one transaction.
  * - Every method rejects with EngineError when the database is unavailable.

@@ -108,7 +108,7 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
       await reader.close();
     });
 
-    it('finds the newest one, the newest hundred, and no inbound message with the same id', async () => {
+    it('finds the newest one and the newest hundred, and no inbound message with the same id', async () => {
       const { clock, journal } = fixture;
       journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
       journal.open(entry({ id: 'other', locationId: 'loc0' }), 'accepted');

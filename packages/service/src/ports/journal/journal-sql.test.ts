@@ -89,13 +89,12 @@ describe('T54 SQLite', () => {
     expect(reads[2]).toContain('messages_numberless (contact_hash=?)');
   });
 
-  it('finds a message by its id with the index of each direction', async () => {
+  it('finds a message by messageId with the partial index of each direction', async () => {
     const message = { locationId: 'loc', messageId: 'one' };
-    // The plan of the inner query comes first.
-    const shown = (await plansOf((journal) => journal.show('one'), /"message_id" = /)).at(-1);
-    expect(shown).toContain('messages_message (message_id=? AND location_id>?)');
-    expect(shown).toContain('messages_message (message_id=? AND location_id=?)');
-    expect(shown).toContain('messages_guid (block=? AND message_id=?)');
+    const [shownOutbound, shownInbound] = await plansOf((journal) => journal.show('one'), /message_id/);
+    expect(shownOutbound).toContain('messages_message (message_id=? AND location_id>?)');
+    expect(shownOutbound).toContain('messages_message (message_id=? AND location_id=?)');
+    expect(shownInbound).toContain('messages_guid (block=? AND message_id=?)');
     const outbound = await plansOf(
       (journal) => journal.requestsOf({ direction: 'outbound', ...message }),
       /"message_id" = /,

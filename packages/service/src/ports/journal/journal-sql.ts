@@ -13,7 +13,7 @@ import type {
   JournalEvent,
   JournalFeed,
   JournalReader,
-  MessageIdentity,
+  MessageKey,
   MessageQuery,
   MessageState,
   NewEntry,
@@ -274,7 +274,7 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.show(id));
   }
 
-  requestsOf(message: MessageIdentity) {
+  requestsOf(message: MessageKey) {
     return this.#read(() => this.#reader.requestsOf(message));
   }
 

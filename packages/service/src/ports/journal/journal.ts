@@ -129,7 +129,8 @@ export interface MessageCount extends Pick<MessageSummary, 'direction' | 'state'
   readonly count: number;
 }
 
-export interface MessageIdentity extends Pick<MessageSummary, 'direction' | 'locationId'> {
+export interface MessageKey extends Pick<MessageSummary, 'direction' | 'locationId'> {
+  /** The CRM's messageId of an outbound message, or the GUID of an inbound one. */
   readonly messageId: string;
 }
 
@@ -145,10 +146,10 @@ export interface RecentSend extends Pick<MessageSummary, 'state' | 'code' | 'cre
  */
 export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
-  /** Finds a message by its requestId, its generated inbound id, or the CRM's messageId (the newest one). */
+  /** Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message. */
   show(id: string): Promise<MessageTrail | undefined>;
-  /** Resolves with all entries of a message, oldest first; of many, the newest hundred. */
-  requestsOf(message: MessageIdentity): Promise<MessageTrail[]>;
+  /** Resolves with the entries of a message, at most the newest hundred, oldest first. */
+  requestsOf(message: MessageKey): Promise<MessageTrail[]>;
   /** Resolves with the location of a request. */
   locationOf(requestId: string): Promise<string | undefined>;
   /** Resolves with the time of the newest webhook of each of these locations that has one. */
@@ -168,7 +169,7 @@ export interface JournalReader {
   troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>>;
   /** Resolves with the number of messages in this period that were written to a Mac and have no result. */
   unfinishedSends(from: number, until: number): Promise<number>;
-  /** Resolves with the code of an entry. */
+  /** Resolves with the code of an entry: null if it has none, undefined if there is no such entry. */
   codeOf(id: string): Promise<string | null | undefined>;
   /** Resolves with the statuses of a request that were sent to the CRM. */
   sentStatuses(requestId: string): Promise<SentStatuses | undefined>;

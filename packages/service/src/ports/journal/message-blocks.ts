@@ -1,5 +1,5 @@
 const DAY_MS = 86_400_000;
-/** With larger blocks, each message changes more pages of an index. With more blocks, the search for a person takes longer. */
+/** With larger blocks, each message changes more pages of an index. With more blocks, a search for a person or a GUID takes longer. */
 const BLOCK_SIZE = 1024;
 /** After more messages in a day than these hold, its last block contains all others. */
 const BLOCKS_PER_DAY = 10_000;

@@ -7,7 +7,7 @@ import type { Schema } from '../../sql/schema.ts';
 import type {
   CountQuery,
   MessageCount,
-  MessageIdentity,
+  MessageKey,
   MessageQuery,
   MessageState,
   MessageSummary,
@@ -114,7 +114,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       return row === undefined ? undefined : trailOf(row);
     },
 
-    async requestsOf({ direction, locationId, messageId }: MessageIdentity): Promise<MessageTrail[]> {
+    async requestsOf({ direction, locationId, messageId }: MessageKey): Promise<MessageTrail[]> {
       const rows = withMessageId(direction, messageId).where('location_id', '=', locationId);
       const found = await newest(rows, MAX_REQUESTS).execute();
       const steps = await readSteps(found);
@@ -305,16 +305,12 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   }
 
   async function newestWith(messageId: string): Promise<Row | undefined> {
-    const parts = [newestOutbound(messageId), withMessageId('inbound', messageId)];
-    const [row] = await newestOfAll(
-      parts.map((rows) => newest(rows, 1)),
-      1,
-    );
-    return row;
+    const outbound = await newest(newestOfLocations(messageId), 1).executeTakeFirst();
+    return outbound ?? newest(withMessageId('inbound', messageId), 1).executeTakeFirst();
   }
 
-  /** The newest request of each location with this message id. Takes a few index lookups per location, whatever the number of requests. */
-  function newestOutbound(messageId: string): Rows {
+  /** Returns the newest outbound request with this message id in each location. Takes a few index lookups per location, whatever the number of requests. */
+  function newestOfLocations(messageId: string): Rows {
     const requests = sql`messages WHERE message_id = ${messageId} AND direction = 'outbound'`;
     const location = (after: RawBuilder<unknown>) => sql`(
       SELECT location_id FROM ${requests} ${after} ORDER BY location_id LIMIT 1)`;
@@ -329,7 +325,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     return all.where('id', 'in', ids);
   }
 
-  /** SQLite has a partial index for each direction. */
+  /** In SQLite, each direction has a partial index, which is only used if the query repeats its condition. */
   function withMessageId(direction: MessageSummary['direction'], messageId: string): Rows {
     const rows = direction === 'inbound' ? inBlocks('messages_guid') : all;
     return rows.where('direction', '=', sql.lit(direction)).where('message_id', '=', messageId);
@@ -347,8 +343,8 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   }
 
   /**
-   * The rows to search with this index. In SQLite, it is divided into blocks, all of which are searched. SQLite must use this index: in some
-   * cases it would choose the index of a filter, and read it again for every block.
+   * Returns the rows to search. In SQLite, they are read with this index, block by block. It must be used: in some cases SQLite would choose the
+   * index of a filter, and read it again for every block. PostgreSQL chooses an index itself.
    */
   function inBlocks(index: 'messages_phone_hash' | 'messages_contact_hash' | 'messages_guid'): Rows {
     if (engine === 'postgres') return all;
