@@ -247,6 +247,29 @@ describe('an inbound message', () => {
     ]);
   });
 
+  it.each([
+    ['is missing', async () => undefined],
+    ['cannot be read', () => Promise.reject(new EngineError('sql', 'away'))],
+  ])('I6 sent again by the Mac has a new journal entry if the first %s', async (_, codeOf) => {
+    const ids = new Set<string>();
+    const record = (id: string) => void ids.add(id);
+    const { inbound } = await setUp(
+      async () => posted,
+      {
+        journal: {
+          open: ({ id }) => record(id),
+          step: record,
+          codeOf,
+          requestsOf: async () => [],
+        },
+      },
+      {},
+      (guids) => ({ ...guids, claim: async () => ({ kind: 'sent', entryId: 'entry-1' }) }),
+    );
+    expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
+    expect([...ids]).toEqual([expect.not.stringMatching('entry-1')]);
+  });
+
   it('I9 claimed by a process that has ended is posted after two reads did not find it', async () => {
     const keys: string[] = [];
     const { inbound, guids, steps, clock } = await setUp(

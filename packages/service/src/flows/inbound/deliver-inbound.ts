@@ -231,12 +231,16 @@ class InboundDeliveries implements Inbound {
     const { journal, log } = this.#deps;
     const { locationId, frame } = job;
     try {
-      job.id = entryId ?? job.id;
-      if (entryId === null) {
-        const entries = await journal.requestsOf({ direction: 'inbound', locationId, messageId: frame.guid });
-        job.id = entries.at(-1)?.id ?? job.id;
+      const message = { direction: 'inbound', locationId, messageId: frame.guid } as const;
+      const id = entryId ?? (await journal.requestsOf(message)).at(-1)?.id;
+      if (id === undefined) return;
+      if (kind === 'sent') {
+        // The next step replaces the code, so an entry whose code is not known is not continued.
+        const code = await journal.codeOf(id);
+        if (code === undefined) return;
+        job.isUncertain = code === UNCERTAIN;
       }
-      job.isUncertain = kind === 'sent' && (await journal.codeOf(job.id)) === UNCERTAIN;
+      job.id = id;
     } catch (error) {
       log.warn(
         { event: 'inbound.journal_unavailable', id: job.id, err: error },

@@ -1,6 +1,6 @@
 import { silentLog } from '@footbridge/testkit/silent-log';
-import { sql } from 'kysely';
-import type { CompiledQuery } from 'kysely';
+import { createQueryId, sql } from 'kysely';
+import type { CompiledQuery, RootOperationNode } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../sql/open-database.ts';
@@ -51,6 +51,38 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
     journal.open(second, 'accepted');
     await journal.flush();
     expect(await journal.lastStatus('loc1', 'msg1', first.id)).toBe('repeated');
+  });
+
+  it('T54 searches for an id with an index, although the newest message with it is wanted', async () => {
+    const { database, clock } = fixture;
+    await sql`
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+      INSERT INTO messages (id, direction, location_id, message_id, kind, status, length, created_at, updated_at, steps)
+      SELECT 'request-' || n, CASE WHEN n % 3 = 0 THEN 'inbound' ELSE 'outbound' END, 'loc' || (n % 500), 'msg-' || n,
+        'text', 'delivered', 1, n, n, '[]' FROM numbers`.execute(database.db);
+    await sql`ANALYZE`.execute(database.db);
+    const nodes: RootOperationNode[] = [];
+    const db = database.db.withPlugin({
+      transformQuery: ({ node }) => (nodes.push(node), node),
+      transformResult: async ({ result }) => result,
+    });
+    const observed = { ...database, db };
+    const reader = createSqlJournal({ database: observed, clock, log: silentLog, handleKeys: [] });
+    expect(await reader.show('msg-1')).toMatchObject({ id: 'request-1' });
+    expect(await reader.show('msg-3')).toMatchObject({ id: 'request-3' });
+    expect(await reader.show('unknown')).toBeUndefined();
+    for (const direction of ['outbound', 'inbound'] as const)
+      await reader.requestsOf({ ...MESSAGE, direction });
+    const executor = database.db.getExecutor();
+    const queries = nodes.map((node) => executor.compileQuery(node, createQueryId()));
+    const searches = queries.filter((query) => /message_id"? = [?$]/.test(query.sql));
+    expect(searches.length).toBeGreaterThanOrEqual(7);
+    for (const query of searches) {
+      const plan = await planOf(database, query);
+      expect(plan).toMatch(/messages_message|messages_guid/);
+      expect(plan).not.toMatch(/messages_age|messages_inbound|messages_location|Seq Scan on messages/);
+    }
+    await reader.close();
   });
 
   describe('with 20,000 requests for one message', () => {

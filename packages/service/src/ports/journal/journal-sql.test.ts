@@ -91,7 +91,7 @@ describe('T54 SQLite', () => {
 
   it('finds a message by messageId with the partial index of each direction', async () => {
     const message = { locationId: 'loc', messageId: 'one' };
-    const [shownOutbound, shownInbound] = await plansOf((journal) => journal.show('one'), /message_id/);
+    const [shownOutbound, shownInbound] = await plansOf((journal) => journal.show('one'), /message_id"? = /);
     expect(shownOutbound).toContain('messages_message (message_id=? AND location_id>?)');
     expect(shownOutbound).toContain('messages_message (message_id=? AND location_id=?)');
     expect(shownInbound).toContain('messages_guid (block=? AND message_id=?)');

@@ -305,24 +305,36 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   }
 
   async function newestWith(messageId: string): Promise<Row | undefined> {
-    const outbound = await newest(newestOfLocations(messageId), 1).executeTakeFirst();
-    return outbound ?? newest(withMessageId('inbound', messageId), 1).executeTakeFirst();
+    const outbound = await newestOfLocations('outbound', messageId);
+    if (outbound !== undefined) return outbound;
+    return engine === 'postgres'
+      ? newestOfLocations('inbound', messageId)
+      : newest(withMessageId('inbound', messageId), 1).executeTakeFirst();
   }
 
-  /** Returns the newest outbound request with this message id in each location. Takes a few index lookups per location, whatever the number of requests. */
-  function newestOfLocations(messageId: string): Rows {
-    const requests = sql`messages WHERE message_id = ${messageId} AND direction = 'outbound'`;
+  /**
+   * Takes a few index lookups per location with this message id, whatever the number of messages. If the time of the messages themselves
+   * were compared, PostgreSQL would in some cases read all messages by time until it finds one.
+   */
+  async function newestOfLocations(
+    direction: MessageSummary['direction'],
+    messageId: string,
+  ): Promise<Row | undefined> {
+    const entries = sql`messages WHERE message_id = ${messageId} AND direction = ${sql.lit(direction)}`;
     const location = (after: RawBuilder<unknown>) => sql`(
-      SELECT location_id FROM ${requests} ${after} ORDER BY location_id LIMIT 1)`;
-    const ids = sql<string>`(
+      SELECT location_id FROM ${entries} ${after} ORDER BY location_id LIMIT 1)`;
+    const newestIn = (column: 'id' | 'created_at') => sql`(
+      SELECT ${sql.ref(column)} FROM ${entries} AND location_id = places.location_id
+      ORDER BY created_at DESC LIMIT 1)`;
+    const { rows } = await sql<{ id: string }>`
       WITH RECURSIVE places (location_id) AS (
         SELECT ${location(sql``)}
         UNION ALL
         SELECT ${location(sql`AND location_id > places.location_id`)} FROM places WHERE places.location_id IS NOT NULL
-      ) SELECT (
-        SELECT id FROM ${requests} AND location_id = places.location_id ORDER BY created_at DESC LIMIT 1
-      ) FROM places)`;
-    return all.where('id', 'in', ids);
+      ) SELECT ${newestIn('id')} AS id, ${newestIn('created_at')} AS at
+      FROM places WHERE location_id IS NOT NULL ORDER BY at DESC LIMIT 1`.execute(db);
+    const [found] = rows;
+    return found && all.where('id', '=', found.id).executeTakeFirst();
   }
 
   /** In SQLite, each direction has a partial index, which is only used if the query repeats its condition. */
