@@ -243,7 +243,7 @@ class SendRun {
 
   #describe({ requestId }: SendFrame): string {
     const found = describeRequest(requestId, { service: this.#service, agent: this.#agent });
-    return `${found}\ncrashes of osascript:\n${this.#macos.osascriptCrashes}`;
+    return `${found}\nstandard error of osascript:\n${this.#macos.osascriptErrors}`;
   }
 
   /** Returns whether the agent was killed while it sent. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { remote } from './control.ts';
 import type { Remote } from './control.ts';
 import type { MacosVersion } from './macos/chat-db.ts';
-import { callsFolder, crashesFile } from './macos/commands.ts';
+import { osascriptErrors } from './macos/commands.ts';
 import type { Commands } from './macos/commands.ts';
 import type { MessagesOperations } from './macos/operations.ts';
 import { Program, started } from './program.ts';
@@ -51,9 +51,9 @@ export class SimulatedMacos extends Program {
     return this.#commands;
   }
 
-  /** The exceptions that ended `osascript`. */
-  get osascriptCrashes(): string {
-    const file = crashesFile(callsFolder(this.home));
+  /** The standard error of `osascript`: a simulated one writes to it only when it crashes. */
+  get osascriptErrors(): string {
+    const file = osascriptErrors(this.home);
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 

@@ -44,7 +44,7 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
   return {
     osascript: script(
       join(folder, 'osascript'),
-      `exec ${node} '${main('osascript')}' '${callsFolder(home)}' "$@"`,
+      `exec ${node} '${main('osascript')}' '${callsFolder(home)}' "$@" 2>>'${osascriptErrors(home)}'`,
     ),
     open: script(join(folder, 'open'), `exec ${node} '${main('open')}' '${controlUrl}' "$@"`),
     swVers: script(
@@ -83,9 +83,9 @@ export function callsFolder(home: string): string {
   return join(home, 'bin/calls');
 }
 
-/** Where `osascript` records the exceptions that end it. */
-export function crashesFile(folder: string): string {
-  return join(folder, 'crashes.log');
+/** The standard error of `osascript`, which the agent ignores. */
+export function osascriptErrors(home: string): string {
+  return join(home, 'bin/osascript-errors.log');
 }
 
 function script(path: string, command: string): string {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync, writeSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import process from 'node:process';
 import { createContext, runInContext } from 'node:vm';
@@ -7,7 +7,6 @@ import { createContext, runInContext } from 'node:vm';
 import { createFrameworks } from './accessibility/bridge.ts';
 import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { EventResult, SimulatedAccount } from './apple-events.ts';
-import { crashesFile } from './commands.ts';
 import { limitToEs2021 } from './es2021.ts';
 import { conversionError, requireText, unwrap } from './objective-c.ts';
 import type { OsascriptFault } from './osascript-faults.ts';
@@ -27,11 +26,6 @@ if (
   writeSync(2, 'usage: osascript -l JavaScript -e PROGRAM\n');
   process.exit(2);
 }
-
-// The agent ignores standard error.
-process.on('uncaughtExceptionMonitor', (error) =>
-  appendFileSync(crashesFile(folder), `${new Date().toISOString()} ${error.stack ?? error.message}\n`),
-);
 
 const calls = openSynchronousCalls(folder);
 calls.call('recordCall', { program: 'osascript', arguments: args, pid: process.pid });

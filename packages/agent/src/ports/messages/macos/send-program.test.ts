@@ -132,7 +132,7 @@ describe('osascript', () => {
       throw new Error('out of order');
     };
     expect(await osascript.run(program, {}, 60_000)).toMatchObject({ end: 'ended', lines: [] });
-    expect(macos.osascriptCrashes).toContain('out of order');
+    expect(macos.osascriptErrors).toContain('out of order');
   });
 
   it.each([
