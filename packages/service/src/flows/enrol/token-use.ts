@@ -44,7 +44,7 @@ export class TokenUse {
     const use = this.#useOf(deviceRow, deviceId);
     const last = use.recent.at(-1);
     if (last?.address === address) return;
-    // A copy by slice is as short as its items; push would reserve room for 17 per Mac.
+    // Copied by slice, which reserves no room for more items: push would reserve room for 17 per Mac.
     use.recent = [...use.recent, { address, at: now }].slice(-ALTERNATION);
     if (last === undefined) return;
     use.count++;
