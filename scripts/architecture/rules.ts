@@ -28,7 +28,7 @@ const SERVICE: readonly Part[] = [
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
   { name: 'budgets', files: /^budgets\.ts$/, mayImport: [] },
   { name: 'slots', files: /^slots\.ts$/, mayImport: ['budgets'] },
-  { name: 'metrics', files: /^metrics(-table)?\.ts$/, mayImport: [] },
+  { name: 'metrics', files: /^metrics(-table|-series)?\.ts$/, mayImport: [] },
   { name: 'recent-cache', files: /^recent-cache\.ts$/, mayImport: [] },
   { name: 'batcher', files: /^batcher\.ts$/, mayImport: [] },
   { name: 'one-per-tick', files: /^one-per-tick\.ts$/, mayImport: [] },

@@ -34,10 +34,47 @@ it('renders counters and histograms under their documented names', async () => {
   expect(text).toMatch(/footbridge_crm_request_seconds_bucket\{[^}]*operation="inbound"[^}]*\} 1/);
 });
 
+it('puts a value into the bucket of the bound that it reaches, and into all larger ones', async () => {
+  const metrics = createMetrics('1.2.3');
+  for (const seconds of [0, 0.001, 0.0011, 10, 10.1]) metrics.routed(seconds);
+  const { text } = await metrics.render();
+  const buckets = [...text.matchAll(/^footbridge_route_hop_seconds_bucket\{le="(\S+)"\} (\d+)$/gm)];
+  expect(buckets.map(([, le, count]) => [le, count])).toEqual([
+    ['0.001', '2'],
+    ...['0.0025', '0.005', '0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '5'].map((le) => [
+      le,
+      '3',
+    ]),
+    ['10', '4'],
+    ['+Inf', '5'],
+  ]);
+  expect(text).toContain('\nfootbridge_route_hop_seconds_count 5\n');
+  const sum = /^footbridge_route_hop_seconds_sum (\S+)$/m.exec(text)?.[1];
+  expect(Number(sum)).toBeCloseTo(20.1021, 9);
+});
+
+it('keeps series apart that differ in one label, and escapes the values of labels', async () => {
+  const metrics = createMetrics('1.2.3');
+  metrics.crmCall('inbound', '200', 0.2);
+  metrics.crmCall('inbound', '429', 0.2);
+  metrics.crmCall('status', '200', 0.2);
+  metrics.crmCall('status', '200', 0.2);
+  metrics.frameIgnored('a "reason" \\ with\na line break');
+  const { text } = await metrics.render();
+  const counts = [...text.matchAll(/^footbridge_crm_request_seconds_count\{(.*)\} (\d+)$/gm)];
+  expect(counts.map(([, labels, count]) => [labels, count])).toEqual([
+    ['operation="inbound",status="200"', '1'],
+    ['operation="inbound",status="429"', '1'],
+    ['operation="status",status="200"', '2'],
+  ]);
+  expect(text).toContain('{reason="a \\"reason\\" \\\\ with\\na line break"} 1\n');
+});
+
 it('shows counters whose labels are listed as zero before the first event', async () => {
   const { text } = await createMetrics('1.2.3').render();
   expect(text).toContain('\nfootbridge_displacements_total 0\n');
   expect(text).toContain('\nfootbridge_macs_bound 0\n');
+  expect(text).toContain('\nfootbridge_webhook_duration_seconds_count 0\n');
   expect(text).toContain('\nfootbridge_oauth_refresh_total{result="dead"} 0\n');
   expect(text).toContain('\nfootbridge_status_put_total{status="failed",result="refused"} 0\n');
   expect(text).not.toContain('footbridge_webhook_requests_total{');

@@ -1,5 +1,7 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@prometheus-io/client';
+import { Gauge, Registry, collectDefaultMetrics } from '@prometheus-io/client';
+import type { Metric } from '@prometheus-io/client';
 
+import { SeriesCounter, SeriesHistogram } from './metrics-series.ts';
 import { METRICS } from './metrics-table.ts';
 import type { MetricEntry } from './metrics-table.ts';
 
@@ -81,6 +83,8 @@ function listedSeries({ labels = {} }: MetricEntry): Record<string, string>[] {
   return series;
 }
 
+const NO_LABELS = {};
+
 /** The interval of the timer that measures event loop delay. It is part of each measured value: an idle loop shows this delay. */
 export const EVENT_LOOP_SAMPLE_MS = 20;
 
@@ -98,17 +102,24 @@ export function createMetrics(version: string): Metrics {
       name,
       help: meaning,
       labelNames: Object.keys(labels) as LabelsOf<Name>[],
-      registers: [registry],
     };
   };
+  // The registry reads the name of a metric and calls `get`; its type names the classes of the library.
+  const register = (metric: SeriesCounter<never> | SeriesHistogram<never>) =>
+    registry.registerMetric(metric as unknown as Metric);
   const counter = <Name extends NamesOf<'counter'>>(name: Name) => {
-    const created = new Counter<string>(definition(name));
-    for (const labels of listedSeries(METRICS[name])) created.inc(labels, 0);
-    return created as Counter<LabelsOf<Name>>;
+    const created = new SeriesCounter({ ...definition(name), listed: listedSeries(METRICS[name]) });
+    register(created);
+    return created;
   };
-  const gauge = <Name extends GaugeName>(name: Name) => new Gauge(definition(name));
-  const histogram = <Name extends NamesOf<'histogram'>>(name: Name) =>
-    new Histogram({ ...definition(name), buckets: [...METRICS[name].buckets] });
+  const gauge = <Name extends GaugeName>(name: Name) =>
+    new Gauge({ ...definition(name), registers: [registry] });
+  const histogram = <Name extends NamesOf<'histogram'>>(name: Name) => {
+    const listed = listedSeries(METRICS[name]);
+    const created = new SeriesHistogram({ ...definition(name), listed }, METRICS[name].buckets);
+    register(created);
+    return created;
+  };
 
   gauge('footbridge_build_info').set({ version }, 1);
   const webhooks = counter('footbridge_webhook_requests_total');
@@ -144,21 +155,21 @@ export function createMetrics(version: string): Metrics {
   return {
     webhook(path, status, code, seconds) {
       webhooks.inc({ path, status, code });
-      webhookSeconds.observe(seconds);
+      webhookSeconds.observe(NO_LABELS, seconds);
     },
     signatureRejected: (reason) => signatures.inc({ reason }),
     deprecatedPath: (path) => deprecated.inc({ path }),
     rateLimited: (bucket) => rateLimited.inc({ bucket }),
     duplicate: (kind) => duplicates.inc({ kind }),
-    routed: (seconds) => hopSeconds.observe(seconds),
+    routed: (seconds) => hopSeconds.observe(NO_LABELS, seconds),
     macBound: (change) => macs.inc(change),
-    displaced: () => displacements.inc(),
-    contended: () => contentions.inc(),
-    leaseLost: () => leasesLost.inc(),
-    takenOver: () => takeOvers.inc(),
+    displaced: () => displacements.inc(NO_LABELS),
+    contended: () => contentions.inc(NO_LABELS),
+    leaseLost: () => leasesLost.inc(NO_LABELS),
+    takenOver: () => takeOvers.inc(NO_LABELS),
     frameIgnored: (reason) => ignored.inc({ reason }),
-    sendRepeated: () => repeated.inc(),
-    sendsCopied: (frames) => copied.inc(frames),
+    sendRepeated: () => repeated.inc(NO_LABELS),
+    sendsCopied: (frames) => copied.inc(NO_LABELS, frames),
     sendNotConfirmed: (reason) => notConfirmed.inc({ reason }),
     inbound(result) {
       inbounds.inc({ result });
@@ -166,10 +177,10 @@ export function createMetrics(version: string): Metrics {
     },
     inboundLookUp(result) {
       lookUps.inc({ result });
-      if (result === 'unknown') uncertain.inc();
+      if (result === 'unknown') uncertain.inc(NO_LABELS);
     },
     statusCall: (status, result) => statuses.inc({ status, result }),
-    statusTerminal: (seconds) => terminalSeconds.observe(seconds),
+    statusTerminal: (seconds) => terminalSeconds.observe(NO_LABELS, seconds),
     stuckPending: (messages) => stuck.set(messages),
     crmCall: (operation, status, seconds) => calls.observe({ operation, status }, seconds),
     tokenRefresh: (result) => refreshes.inc({ result }),
@@ -188,7 +199,7 @@ export function createMetrics(version: string): Metrics {
     alert: (receiver, result) => alerts.inc({ receiver, result }),
     readAtScrape(name, read) {
       const collect = (): void => created.set(read());
-      const created = new Gauge({ ...definition(name), collect });
+      const created = new Gauge({ ...definition(name), registers: [registry], collect });
     },
     async families() {
       const families = await registry.getMetricsAsJSON();
