@@ -6,7 +6,7 @@ const MAX_SUBJECTS = 10_000;
 export class RecentOccurrences {
   readonly #now: () => number;
   readonly #windowMs: number;
-  /** The current run of each subject, the most recent last. */
+  /** The current run of each subject, in the order in which they began. */
   readonly #bySubject = new Map<string, { count: number; since: number; last: number }>();
 
   constructor(now: () => number, windowMs: number) {
@@ -16,9 +16,14 @@ export class RecentOccurrences {
 
   add(subject: string): void {
     const at = this.#now();
-    const run = this.#current(subject) ?? { count: 0, since: at, last: at };
+    const run = this.#current(subject);
+    if (run !== undefined) {
+      run.count++;
+      run.last = at;
+      return;
+    }
     this.#bySubject.delete(subject);
-    this.#bySubject.set(subject, { count: run.count + 1, since: run.since, last: at });
+    this.#bySubject.set(subject, { count: 1, since: at, last: at });
     for (const oldest of this.#bySubject.keys()) {
       if (this.#bySubject.size <= MAX_SUBJECTS) break;
       this.#bySubject.delete(oldest);
