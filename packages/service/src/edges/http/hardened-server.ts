@@ -90,7 +90,7 @@ export function createHardenedServer(
       const address = budget.countsAddresses ? addressOf(request) : undefined;
       const arrival = budget.begin(request, response, address);
       const isRejected = typeof arrival === 'string';
-      response.once('close', () => {
+      response.on('close', () => {
         if (!isRejected) budget.end(arrival);
         connections.end(connection);
       });

@@ -20,6 +20,7 @@ export interface Arrival {
   /** How long the service has waited for the client, in total and since it last moved enough bytes. */
   waitedMs: number;
   idleMs: number;
+  /** The bytes of its socket at the sweep that last found enough of them; 0 before. */
   movedBytes: number;
 }
 
@@ -50,17 +51,15 @@ export class RequestBudget {
     if (this.#slots.isFull && this.#budget.dropsIncomplete) this.#dropOldest();
     const release = this.#slots.enter(holder);
     if (typeof release === 'string') return release;
-    const { socket } = request;
-    const movedBytes = moved(socket);
     const arrival: Arrival = {
       request,
       response,
-      socket,
+      socket: request.socket,
       release,
       node: undefined,
       waitedMs: 0,
       idleMs: 0,
-      movedBytes,
+      movedBytes: 0,
     };
     arrival.node = this.#inFlight.add(arrival);
     return arrival;
