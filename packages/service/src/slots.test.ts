@@ -20,6 +20,16 @@ it('T52 keeps a slot for an address that has none, when 20 others take all they 
   expect(slots.enter({ address: 'honest' })).toBeTypeOf('function');
 });
 
+it('T52 counts the slots of a holder while thousands of others come and go', () => {
+  const slots = new Slots({ total: 100, perAddress: 2 });
+  const [first] = take(slots, { address: 'a' }, 2);
+  for (let other = 0; other < 5000; other++)
+    for (const release of take(slots, { address: `other ${other}` }, 1)) release();
+  expect(slots.enter({ address: 'a' })).toBe('address');
+  first?.();
+  expect(take(slots, { address: 'a' }, 2)).toHaveLength(1);
+});
+
 it('counts a slot that is released twice once', () => {
   const slots = new Slots({ total: 1 });
   const release = slots.enter();
