@@ -104,7 +104,7 @@ export function createMetrics(version: string): Metrics {
       labelNames: Object.keys(labels) as LabelsOf<Name>[],
     };
   };
-  // The registry reads the name of a metric and calls `get`; its type names the classes of the library.
+  // The registry needs only a name and `get`, but its type asks for a class of the library.
   const register = (metric: SeriesCounter<never> | SeriesHistogram<never>) =>
     registry.registerMetric(metric as unknown as Metric);
   const counter = <Name extends NamesOf<'counter'>>(name: Name) => {

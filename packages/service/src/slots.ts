@@ -19,8 +19,8 @@ const SCOPES = ['address', 'license', 'device', 'operator'] as const;
 /** A holder takes at most this share of the free slots, so that a few greedy ones leave room: 256 slots last for 20 of them. */
 export const SHARE_OF_FREE = 1 / 4;
 
-/** Holders without a slot are forgotten when there are this many names, and again when their number has doubled since. */
-const MIN_FORGOTTEN_AT = 1024;
+/** Holders without a slot are forgotten when there are this many names, and again whenever the number of the remaining ones has doubled. */
+const MIN_FORGET_AT = 1024;
 
 interface Held {
   slots: number;
@@ -32,12 +32,12 @@ interface Held {
  */
 class Holders {
   readonly #byName = new Map<string, Held>();
-  #forgottenAt = MIN_FORGOTTEN_AT;
+  #forgetAt = MIN_FORGET_AT;
 
   of(name: string): Held {
     const known = this.#byName.get(name);
     if (known !== undefined) return known;
-    if (this.#byName.size >= this.#forgottenAt) this.#forget();
+    if (this.#byName.size >= this.#forgetAt) this.#forget();
     const added = { slots: 0 };
     this.#byName.set(name, added);
     return added;
@@ -45,7 +45,7 @@ class Holders {
 
   #forget(): void {
     for (const [name, { slots }] of this.#byName) if (slots === 0) this.#byName.delete(name);
-    this.#forgottenAt = Math.max(MIN_FORGOTTEN_AT, 2 * this.#byName.size);
+    this.#forgetAt = Math.max(MIN_FORGET_AT, 2 * this.#byName.size);
   }
 }
 

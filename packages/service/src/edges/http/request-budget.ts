@@ -20,7 +20,7 @@ export interface Arrival {
   /** How long the service has waited for the client, in total and since it last moved enough bytes. */
   waitedMs: number;
   idleMs: number;
-  /** The bytes of its socket at the sweep that last found enough of them; 0 before. */
+  /** How many bytes its socket had moved when `idleMs` was last reset; 0 before the first sweep. */
   movedBytes: number;
 }
 

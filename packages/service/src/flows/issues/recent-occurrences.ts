@@ -6,7 +6,7 @@ const MAX_SUBJECTS = 10_000;
 export class RecentOccurrences {
   readonly #now: () => number;
   readonly #windowMs: number;
-  /** The current run of each subject, in the order in which they began. */
+  /** The current run of each subject, in the order in which the runs began. */
   readonly #bySubject = new Map<string, { count: number; since: number; last: number }>();
 
   constructor(now: () => number, windowMs: number) {
