@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { sleepWith } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 
@@ -69,12 +71,20 @@ export class SkippingClock implements Clock {
     this.#rearm();
   }
 
-  /** Skips all pauses until the promise is settled. */
+  /**
+   * Skips all pauses until the promise is settled. Each skipped second takes 2 ms, so that a slow disk or socket does not become
+   * hours of this clock.
+   */
   async skipThrough<T>(promise: Promise<T>): Promise<T> {
     const settled = Promise.allSettled([promise]).then(() => true);
     for (let isSettled = false; !isSettled;)
-      isSettled = await Promise.race([settled, this.skip(1000).then(() => false)]);
+      isSettled = await Promise.race([settled, this.#skipOneSecond().then(() => false)]);
     return promise;
+  }
+
+  async #skipOneSecond(): Promise<void> {
+    await this.skip(1000);
+    await sleep(2);
   }
 
   #next(end: number): Task | undefined {
