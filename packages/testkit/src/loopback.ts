@@ -10,6 +10,8 @@ import type { Server as NetServer } from 'node:net';
  */
 export const CHOSEN_PORTS = { from: 10_100, below: 32_768 };
 const MAX_ATTEMPTS = 50;
+/** Ports that this process has used. Its HTTP clients may still have a connection to the server that used one before. */
+const usedPorts = new Set<number>();
 
 /** Resolves with the port once the server listens. Selects a free port if none is given. Rejects if the given port is in use. */
 export async function listen(server: NetServer, port = 0, host = '127.0.0.1'): Promise<number> {
@@ -51,7 +53,13 @@ const isInUse = (error: unknown): boolean =>
 
 function randomPort(): number {
   const { from, below } = CHOSEN_PORTS;
-  return from + Math.floor(Math.random() * (below - from));
+  let port: number;
+  do port = from + Math.floor(Math.random() * (below - from));
+  while (usedPorts.has(port));
+  // By then, the connections to the first servers have ended long ago.
+  if (usedPorts.size > (below - from) / 2) usedPorts.clear();
+  usedPorts.add(port);
+  return port;
 }
 
 async function listenOn(server: NetServer, port: number, host: string): Promise<number> {

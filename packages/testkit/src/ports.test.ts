@@ -48,6 +48,14 @@ it('listen tries another port when the selected one is in use', async () => {
   expect(draws).toEqual([]);
 });
 
+it('listen does not select the port of a closed server, to which a client may still have a connection', async () => {
+  const { server, port } = await listening();
+  server.close();
+  const draws = selectNext(port, 1);
+  expect((await listening()).port).not.toBe(port);
+  expect(draws).toEqual([]);
+});
+
 it('freePort returns different ports that are free', async () => {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   expect(new Set(ports).size).toBe(3);
