@@ -4,11 +4,11 @@ export interface MetricDefinition<Label extends string> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly Label[];
-  /** The series that exist before their first event. */
+  /** The series that are exported as 0 before their first event. */
   readonly listed: readonly LabelValues<Label>[];
 }
 
-/** What the registry of the library reads at each scrape. */
+/** What the registry of prom-client reads at each scrape. */
 export interface ExportedMetric {
   readonly name: string;
   readonly help: string;
@@ -31,8 +31,8 @@ interface Branch<T> {
 }
 
 /**
- * The series of one metric, by the values of its labels. Each label is looked up in a Map of its own. The classes of the library join all labels
- * into one text for each event, which makes an event four to twenty times as expensive.
+ * The series of one metric, by the values of its labels. Each label is looked up in a Map of its own. The classes of prom-client join all labels
+ * into one string for each event, which makes an event four to twenty times as expensive.
  */
 class SeriesByLabels<Label extends string, T extends {}> {
   readonly #names: readonly Label[];
@@ -93,7 +93,7 @@ export class SeriesHistogram<Label extends string> {
   readonly name: string;
   readonly #help: string;
   readonly #bounds: readonly number[];
-  /** The numbers of values by bucket; the last one has those above all bounds. */
+  /** The number of observations in each bucket; the last bucket is +Inf. */
   readonly #series: SeriesByLabels<Label, { readonly counts: number[]; sum: number }>;
 
   constructor(definition: MetricDefinition<Label>, bounds: readonly number[]) {

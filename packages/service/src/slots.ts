@@ -16,10 +16,10 @@ const LIMIT_OF = {
 } as const;
 const SCOPES = ['address', 'license', 'device', 'operator'] as const;
 
-/** A holder takes at most this share of the free slots, so that a few greedy ones leave room: 256 slots last for 20 of them. */
+/** A holder takes at most this share of the free slots, so that it takes more than 20 holders to fill 256 slots. */
 export const SHARE_OF_FREE = 1 / 4;
 
-/** Holders without a slot are forgotten when there are this many names, and again whenever the number of the remaining ones has doubled. */
+/** Holders without a slot are removed when the map has this many entries, and again each time the remaining entries have doubled. */
 const MIN_FORGET_AT = 1024;
 
 interface Held {
@@ -49,47 +49,52 @@ class Holders {
   }
 }
 
+/** The limit of each holder of one scope. */
+interface ScopeLimit {
+  readonly scope: Scope;
+  readonly max: number;
+  readonly holders: Holders;
+}
+
 /** Slots for requests at the same time, within the limits of the table and `SHARE_OF_FREE`. */
 export class Slots {
-  readonly #limits: SlotLimits;
-  readonly #holders: Readonly<Record<Scope, Holders>> = {
-    address: new Holders(),
-    license: new Holders(),
-    device: new Holders(),
-    operator: new Holders(),
-  };
+  readonly #total: number;
+  readonly #scopes: readonly ScopeLimit[];
   #inUse = 0;
 
   constructor(limits: SlotLimits) {
-    this.#limits = limits;
+    this.#total = limits.total;
+    this.#scopes = SCOPES.flatMap((scope) => {
+      const max = limits[LIMIT_OF[scope]];
+      return max === undefined ? [] : [{ scope, max, holders: new Holders() }];
+    });
   }
 
   get isFull(): boolean {
-    return this.#inUse >= this.#limits.total;
+    return this.#inUse >= this.#total;
   }
 
   /** Takes a slot, or returns the limit that does not allow it. */
   enter(holder: Holder = {}): Release | Scope | 'total' {
     if (this.isFull) return 'total';
-    const share = Math.ceil((this.#limits.total - this.#inUse) * SHARE_OF_FREE);
-    let holders: readonly Held[] = [];
-    for (const scope of SCOPES) {
+    const share = Math.ceil((this.#total - this.#inUse) * SHARE_OF_FREE);
+    let counted: readonly Held[] = [];
+    for (const { scope, max, holders } of this.#scopes) {
       const name = holder[scope];
-      const limit = this.#limits[LIMIT_OF[scope]];
-      if (name === undefined || limit === undefined) continue;
-      const held = this.#holders[scope].of(name);
-      if (held.slots >= Math.min(limit, share)) return scope;
+      if (name === undefined) continue;
+      const held = holders.of(name);
+      if (held.slots >= Math.min(max, share)) return scope;
       // Copied, because push and spread reserve room for 17 items or more: a Mac's socket holds its slot for days.
-      holders = holders.concat(held);
+      counted = counted.concat(held);
     }
     this.#inUse++;
-    for (const held of holders) held.slots++;
+    for (const held of counted) held.slots++;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#inUse--;
-      for (const held of holders) held.slots--;
+      for (const held of counted) held.slots--;
     };
   }
 }

@@ -11,13 +11,15 @@ export interface Connection {
   /** Requests whose responses are not finished. More than one means that the client pipelines. */
   inFlight: number;
   newest: ServerResponse | undefined;
+  /** The responses that began behind another one and are not finished; undefined for a client that has never pipelined. */
+  pipelined: Set<ServerResponse> | undefined;
   /** How many requests have begun. */
   requests: number;
   /** Its node in `#unproven` or `#idle`; undefined while a request is in flight. */
   idleNode: ListNode<Socket> | undefined;
   /** A `Connection: close` response or a FIN is under way: a later request on this socket cannot be answered. */
   closing: boolean;
-  /** How long it was silent while the server drained. */
+  /** How long it was silent while the server drained, and how many bytes had arrived before. */
   silentMs: number;
   bytesRead: number;
 }
@@ -54,6 +56,7 @@ export class Connections {
         isOpen: true,
         inFlight: 0,
         newest: undefined,
+        pipelined: undefined,
         requests: 0,
         idleNode: this.#unproven.add(socket),
         closing: false,
@@ -93,6 +96,7 @@ export class Connections {
     if (this.#draining) closeAfter(connection, response);
     connection.idleNode?.remove();
     connection.idleNode = undefined;
+    if (connection.inFlight > 0) closeWithSocket(connection, response);
     connection.inFlight++;
     connection.requests++;
     return connection;
@@ -104,14 +108,9 @@ export class Connections {
 
   /** To be called when the response to a counted request is finished. */
   end(connection: Connection): void {
-    if (!connection.isOpen) return;
-    const { socket } = connection;
-    if (--connection.inFlight === 0) {
-      connection.newest = undefined;
-      connection.idleNode = this.#idle.add(socket);
-    }
-    connection.silentMs = 0;
-    connection.bytesRead = socket.bytesRead;
+    if (!connection.isOpen || --connection.inFlight > 0) return;
+    connection.newest = undefined;
+    connection.idleNode = this.#idle.add(connection.socket);
   }
 
   /**
@@ -142,6 +141,30 @@ export class Connections {
       await nextTurn();
     }
   }
+}
+
+/**
+ * Emits `close` for a response that still waits behind another one when its socket closes. Before version 24 Node does not, nor does any version
+ * if a CONNECT or an upgrade follows the request; whatever the request holds would never be released (T27).
+ */
+function closeWithSocket(connection: Connection, response: ServerResponse): void {
+  connection.pipelined ??= closedWith(connection.socket);
+  const { pipelined } = connection;
+  pipelined.add(response);
+  response.once('close', () => pipelined.delete(response));
+}
+
+function closedWith(socket: Socket): Set<ServerResponse> {
+  const responses = new Set<ServerResponse>();
+  socket.once('close', () => {
+    for (const response of responses) {
+      if (response.socket !== null || response.destroyed) continue;
+      // Not with `destroy`, which emits `close` only from version 24 on.
+      response.destroyed = true;
+      response.emit('close');
+    }
+  });
+  return responses;
 }
 
 function closeAfter(connection: Connection, response: ServerResponse): void {

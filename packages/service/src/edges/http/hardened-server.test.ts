@@ -151,6 +151,24 @@ describe('floods', () => {
     expect(new Set(turns).size).toBe(20);
   });
 
+  it.each([
+    ['a CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a handshake', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+    ['a malformed request', 'x\r\n\r\n'],
+  ])('T27 frees the slots of pipelined requests when %s follows them', async (_what, last) => {
+    const port = await start(
+      (request, response) => {
+        setTimeout(() => response.end('healthy'), request.url === '/slow' ? 20 : 0);
+      },
+      { otherBudget: budget({ slots: { total: 30 }, dropsIncomplete: false }) },
+    );
+    server?.on('upgrade', (_request, socket) => void setTimeout(() => socket.destroy(), 5));
+    for (let attack = 1; attack <= 5; attack++)
+      await raw(port, `${'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(10)}${last}`);
+    const healthy = await Promise.all(Array.from({ length: 20 }, () => fetch(`http://127.0.0.1:${port}/`)));
+    expect(healthy.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  });
+
   it('T28 connections without a request make room for new ones, first those that never had one', async () => {
     const port = await start(echo, {}, new Connections(3));
     const closed: string[] = [];

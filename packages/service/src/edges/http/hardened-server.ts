@@ -162,8 +162,8 @@ function reject(response: ServerResponse, error: HttpError): void {
 }
 
 /**
- * A socket that has sent nothing may be one that a browser opened in advance. The browser would take a response for the response to its
- * next request; a client that pipelines would take it for a part of the response that is being written.
+ * A socket that has sent nothing may be one that a browser opened in advance. The browser would mistake a response for the one to its
+ * next request; a client that pipelines would mistake it for a part of the response that is being written.
  */
 function rejectSlow({ socket, inFlight }: Connection): void {
   if (socket.bytesRead === 0 || inFlight > 0 || !socket.writable) return void socket.destroy();

@@ -24,7 +24,7 @@ import { renderError } from './render-error.ts';
 export type RawRoute = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 export type UpgradeRoute = (request: IncomingMessage, socket: Socket, head: Buffer, address: string) => void;
 
-/** Under constant load the queue may never be seen empty. */
+/** The time limit for emptying the accept queue: under constant load it may never be empty. */
 const ACCEPT_MS = 1000;
 const SHORT_TURN_MS = 1;
 const UNMATCHED = 'unmatched';

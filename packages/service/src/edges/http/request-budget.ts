@@ -20,7 +20,7 @@ export interface Arrival {
   /** How long the service has waited for the client, in total and since it last moved enough bytes. */
   waitedMs: number;
   idleMs: number;
-  /** How many bytes its socket had moved when `idleMs` was last reset; 0 before the first sweep. */
+  /** How many bytes its socket had moved when a sweep last found it active; 0 before. */
   movedBytes: number;
 }
 
