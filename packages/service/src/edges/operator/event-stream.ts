@@ -44,7 +44,8 @@ export class EventStream {
   #write(): void {
     this.#cancelBatch?.();
     this.#cancelBatch = undefined;
-    if (this.#waiting === '' || this.#isBlocked || this.#response.destroyed) return;
+    const { writableEnded, destroyed } = this.#response;
+    if (this.#waiting === '' || this.#isBlocked || writableEnded || destroyed) return;
     this.#isBlocked = !this.#response.write(this.#waiting);
     this.#waiting = '';
     this.#cancelBatch = this.#clock.after(BATCH_MS, () => this.#write());

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { promisify } from 'node:util';
 
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { createCleanup } from '@footbridge/testkit/cleanup';
@@ -27,7 +28,7 @@ const ENTRY = {
   length: 3,
 } as const;
 
-async function start() {
+async function start(authenticated: () => Promise<void> = async () => {}) {
   const clock = new FakeClock();
   const feed = new RecentEvents('boot');
   feed.addEntry(ENTRY);
@@ -35,6 +36,7 @@ async function start() {
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
   asOperator(app);
+  app.addHook('onRequest', authenticated);
   const access = { isValid: true };
   eventsRoutes({
     events: createMemoryMessageEvents(feed),
@@ -163,6 +165,23 @@ describe('GET /operator/events', () => {
     expect((await listen()).answer.status).toBe(429);
     all[0]?.stop();
     await until(async () => (await listen()).answer.status === 200);
+  });
+
+  it('T52 keeps no slot of clients that disconnect before they are authenticated', async () => {
+    const authentication = Promise.withResolvers<void>();
+    let waiting = 0;
+    const { app, url, listen } = await start(async () => {
+      waiting++;
+      await authentication.promise;
+    });
+    const clients = new AbortController();
+    for (let client = 0; client < 50; client++)
+      fetch(`${url}/operator/events`, { signal: clients.signal }).catch(() => {});
+    await until(() => waiting === 50);
+    clients.abort();
+    await until(async () => (await promisify(app.server.getConnections.bind(app.server))()) === 0);
+    authentication.resolve();
+    expect((await listen()).answer.status).toBe(200);
   });
 
   it('ends the streams of its clients when the listener closes', async () => {

@@ -51,6 +51,11 @@ export function eventsRoutes({ events, auth, clock }: EventsRoutesDeps) {
   return (app: FastifyInstance): void => {
     app.get('/operator/events', EVENTS, async (request, reply) => {
       const { operator, signedIn } = request;
+      // The client left while it was authenticated. Its `close` event has passed, so nothing would release the slot.
+      if (reply.raw.destroyed) {
+        reply.hijack();
+        return;
+      }
       const release = slots.enter({ operator: operator.tokenHash });
       if (typeof release === 'string')
         throw release === 'total'
