@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startCrm } from '@footbridge/testkit/crm';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { createCleanup } from '@footbridge/testkit/cleanup';
+import { startService } from '@footbridge/testkit/service';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -26,6 +28,7 @@ async function start(options?: TestBridgeOptions): Promise<TestBridge> {
 }
 
 const PATH = '/oauth/callback/crm';
+const OTHER_LOCATION = 'locBBBBBBBBBBBBBBBB2';
 const form = (fields: Record<string, string>) => ({
   method: 'POST',
   body: new URLSearchParams(fields),
@@ -58,6 +61,35 @@ describe('the callback', () => {
     }
     const grants = await bridge.operator('GET', '/operator/grants');
     expect(grants.body['grants']).toMatchObject([{ kind: 'location', ownerId: LOCATION, state: 'active' }]);
+  });
+
+  it.each([
+    ['empty JSON', 'application/json', ''],
+    ['malformed JSON', 'application/json', '{'],
+    ['JSON with a forbidden name', 'application/json', '{"__proto__":{}}'],
+    ['a large body', 'application/json', JSON.stringify('x'.repeat(70_000))],
+    ['a malformed Content-Type', 'foo', 'x'],
+  ])('O1 accepts the code in the query beside %s', async (_what, type, body) => {
+    const bridge = await start();
+    const code = bridge.crm.install({ locationId: LOCATION });
+    const post = { method: 'POST', headers: { 'Content-Type': type }, body };
+    expect(await call(bridge, `${PATH}?code=${code}`, post)).toMatchObject({ status: 200 });
+    const without = await call(bridge, PATH, post);
+    expect(without.status).toBe(400);
+    expect(without.body()).toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(without.headers.get('cache-control')).toBe('no-store');
+    const headers = { ...post.headers, Accept: 'text/html' };
+    const again = bridge.crm.install({ locationId: LOCATION });
+    const page = await call(bridge, `${PATH}?code=${again}`, { ...post, headers });
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining(LOCATION)]);
+  });
+
+  it('L5 counts callbacks whose body cannot be read', async () => {
+    const bridge = await start({ env: { RATE_LIMIT_OAUTH_CALLBACK: '2' } });
+    const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{' };
+    const statuses: number[] = [];
+    for (let time = 0; time < 3; time++) statuses.push((await call(bridge, PATH, post)).status);
+    expect(statuses).toEqual([400, 400, 429]);
   });
 
   it('O1 returns a page to a browser, for success and for failure', async () => {
@@ -120,6 +152,8 @@ describe('the callback', () => {
     const { status, body } = await call(bridge, `${PATH}?code=x`);
     expect(status).toBe(503);
     expect(body()).toMatchObject({ code: 'OAUTH_DISABLED' });
+    const malformed = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{' };
+    expect((await call(bridge, PATH, malformed)).status).toBe(503);
     expect(bridge.crm.calls).toEqual([]);
   });
 
@@ -288,6 +322,36 @@ describe('tokens', () => {
     expect(bridge.crm.callsTo('status').map(({ status }) => status)).toEqual([200, 200]);
   });
 
+  it('O7 of a company survive a stop while they are being refreshed', async () => {
+    const crm = await startCrm({ settings: { expiresInSec: 2 } });
+    cleanup.add(() => crm.stop());
+    const service = await startService({ env: { ...crmEnv(crm), CRM_OAUTH_REFRESH_THRESHOLD_SEC: '1' } });
+    cleanup.add(() => service.stop());
+    crm.bridgeUrl = service.url;
+    const code = crm.install({ companyId: 'comp1', locations: [LOCATION] });
+    expect((await fetch(`${service.url}${PATH}?code=${code}`)).status).toBe(200);
+    await sleep(1000);
+    crm.settings.expiresInSec = 86_399;
+    crm.addLocation('comp1', OTHER_LOCATION);
+    crm.injectFault({ match: 'token', how: { answerDelayMs: 1500 } });
+    await crm.sendAppEvent({ type: 'INSTALL', locationId: OTHER_LOCATION, companyId: 'comp1' });
+    await until(() => crm.callsTo('token').length === 2);
+    await service.restart();
+    const states = async () => {
+      const { body } = await service.operator('GET', '/operator/grants');
+      const grants = body['grants'] as { ownerId: string; state: string }[];
+      return new Map(grants.map(({ ownerId, state }) => [ownerId, state]));
+    };
+    await until(async () => (await states()).get(OTHER_LOCATION) !== 'expected');
+    expect(await states()).toEqual(
+      new Map([
+        ['comp1', 'active'],
+        [LOCATION, 'active'],
+        [OTHER_LOCATION, 'active'],
+      ]),
+    );
+  });
+
   it('O8 of a revoked grant are not used until a new authorisation, and the operator sees why', async () => {
     const bridge = await start();
     await bridge.authorise(LOCATION);
@@ -333,7 +397,7 @@ describe('tokens', () => {
 
   it('O9 of all locations are stored for an agency install', async () => {
     const bridge = await start();
-    const locations = [LOCATION, 'locBBBBBBBBBBBBBBBB2', 'locCCCCCCCCCCCCCCCC3'];
+    const locations = [LOCATION, OTHER_LOCATION, 'locCCCCCCCCCCCCCCCC3'];
     const code = bridge.crm.install({ companyId: 'comp1', locations });
     const { status, body } = await call(bridge, `${PATH}?code=${code}`);
     expect(status).toBe(200);
@@ -382,6 +446,28 @@ describe('tokens', () => {
     });
     expect(bridge.crm.messages).toHaveLength(1);
     expect(bridge.crm.calls.every(({ locationId }) => locationId === LOCATION)).toBe(true);
+  });
+});
+
+describe.skipIf(!(await hasPostgres()))('a token database on PostgreSQL', () => {
+  it('logs why a connection was lost', async () => {
+    const server = await startPostgres();
+    cleanup.add(() => server.stop());
+    const database = await server.createDatabase();
+    const crm = await startCrm();
+    cleanup.add(() => crm.stop());
+    const bridge = await startBridge({
+      ...crmEnv(crm),
+      CRM_OAUTH_REFRESH_THRESHOLD_SEC: '300',
+      CRM_OAUTH_DATABASE_URL: database,
+    });
+    cleanup.add(() => bridge.stop());
+    await server.execute(
+      database,
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+    const line = await until(() => bridge.logs.find((one) => one.includes('token.database_connection_lost')));
+    expect(line).toContain('terminating connection');
   });
 });
 

@@ -254,6 +254,18 @@ describe('settings', () => {
     expect(problemsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
   });
 
+  it.each([
+    ['CRM_PIT_TOKEN', 'pit-T0PSECRET…'],
+    ['CRM_PIT_TOKEN', 'Bearer pit-T0PSECRET'],
+    ['CRM_PIT_TOKENS', 'loc1=pit-T0PSECRET…'],
+    ['CRM_PIT_TOKENS', 'loc1=pit-1,loc2=pit-\u200bT0PSECRET'],
+    ['CRM_PIT_TOKENS', '{"loc1":"pit-T0PSECRET\\n"}'],
+  ])('O10 %s=%j is reported as not a token, without its text', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} must contain the token itself`))]);
+    expect(problems.join()).not.toContain('T0PSECRET');
+  });
+
   it('proxy settings are read in lower case first, then in upper case, and http:// is added', () => {
     const { config } = loadConfig({
       HTTPS_PROXY: 'http://upper.example:3128',

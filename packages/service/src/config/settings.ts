@@ -102,6 +102,12 @@ const encryptionKeys = (value: string): Buffer[] =>
         );
   });
 
+/** A token is sent in a header. The message never quotes it. */
+const privateToken = matching(
+  /^[\x21-\x7e]+$/,
+  'must contain the token itself, of ASCII characters without spaces, not the pit-… of the examples',
+);
+
 /** `{"location": "pit-…"}` as JSON, or `location=pit-…,location=pit-…` (O10). */
 const tokenMap = (value: string): ReadonlyMap<string, string> => {
   const rule = 'must be a JSON object from location to token, or a list such as loc1=pit-…,loc2=pit-…';
@@ -114,12 +120,12 @@ const tokenMap = (value: string): ReadonlyMap<string, string> => {
     }
     const entries = Object.entries(parsed ?? {});
     return entries.every(([, token]) => typeof token === 'string' && token !== '')
-      ? new Map(entries)
+      ? new Map(entries.map(([location, token]) => [location, privateToken(token)]))
       : fail(rule);
   }
   const pairs = value.split(',').map((pair) => pair.trim().split('='));
   return pairs.every(([location, token, ...rest]) => location && token && rest.length === 0)
-    ? new Map(pairs.map(([location = '', token = '']) => [location, token]))
+    ? new Map(pairs.map(([location = '', token = '']) => [location, privateToken(token)]))
     : fail(rule);
 };
 
@@ -530,7 +536,7 @@ export const SETTINGS = {
     'OAuth',
     'CRM_PIT_TOKEN',
     undefined,
-    text,
+    privateToken,
     'One private integration token; serves only while a single location is known.',
     SECRET,
   ),

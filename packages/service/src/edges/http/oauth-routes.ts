@@ -1,5 +1,5 @@
 import type { Log } from '@footbridge/runtime/log';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { OAuthConfig } from '../../config/config.ts';
 import { RequestError } from '../../errors.ts';
@@ -61,10 +61,16 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
     app.get(PATH, { exposeHeadRoute: false }, respond);
     app.post(PATH, { bodyLimit: MAX_BODY }, respond);
     const render = renderError(deps.log, sendPage);
-    // An oversized body is not parsed, so it counts as having no code (O4).
-    app.setErrorHandler<FastifyError>((error, request, reply) =>
-      render(error.statusCode === 413 ? codeMissing() : error, request, reply),
-    );
+    app.setErrorHandler(async (error, request, reply) => {
+      try {
+        // A body that cannot be read has no code, but the query may have one (O1, O4).
+        if (isUnreadableBody(error)) return await respond(request, reply.code(200));
+        render(error, request, reply);
+      } catch (fault) {
+        render(fault, request, reply);
+      }
+      return reply;
+    });
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'string' },
@@ -74,6 +80,10 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
     app.addContentTypeParser('*', { parseAs: 'string' }, async () => undefined);
   };
 }
+
+/** Whether Fastify rejected a request because of its body, before the route. */
+const isUnreadableBody = (error: unknown): boolean =>
+  !(error instanceof RequestError) && error instanceof Error && 'statusCode' in error;
 
 function requireReady(oauth: OAuthConfig): void {
   if (oauth.state === 'disabled')

@@ -24,7 +24,7 @@ export interface AppEventsDeps {
 export interface AppEvents {
   /** Resolves once the event is recorded. Tokens are requested afterwards. Rejects with EngineError when the database is unavailable. */
   handle(event: AppEvent): Promise<void>;
-  /** Requests the tokens that are still expected, for example after a restart. Never rejects. */
+  /** Requests the tokens that are still expected, for example after a restart. Concurrent calls share one round. Never rejects. */
   serveExpected(): Promise<void>;
 }
 
@@ -45,6 +45,8 @@ export const EXPECTED_MS = 86_400_000;
 
 /** Installations and uninstallations that the CRM announces (E1, E2, E3). They may arrive twice and in any order. */
 export function createAppEvents({ grants, mint, announceRemoval, now, log }: AppEventsDeps): AppEvents {
+  let round: Promise<void> | undefined;
+
   return {
     async handle({ type, locationId, companyId, at }) {
       const ownerId = locationId ?? companyId;
@@ -65,15 +67,21 @@ export function createAppEvents({ grants, mint, announceRemoval, now, log }: App
       }
     },
 
-    async serveExpected() {
-      try {
-        for (const { ownerId, companyId } of await grants.expected(now() - EXPECTED_MS))
-          await serve(ownerId, companyId);
-      } catch (error) {
-        log.warn({ event: 'app.expected_failed', err: error }, 'expected installations not read');
-      }
+    serveExpected() {
+      // A company with many locations may take longer than the time between two rounds.
+      round ??= serveAll().finally(() => (round = undefined));
+      return round;
     },
   };
+
+  async function serveAll(): Promise<void> {
+    try {
+      for (const { ownerId, companyId } of await grants.expected(now() - EXPECTED_MS))
+        await serve(ownerId, companyId);
+    } catch (error) {
+      log.warn({ event: 'app.expected_failed', err: error }, 'expected installations not read');
+    }
+  }
 
   /** Never rejects. An installation whose request fails stays expected. */
   async function serve(locationId: string, companyId: string | null): Promise<void> {

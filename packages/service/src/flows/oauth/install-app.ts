@@ -92,7 +92,12 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
       );
       return { kind: 'failed' };
     }
-    const wanted = [...new Set([...(listed ?? []), ...tokens.approvedLocations, ...announced])];
+    const respondBy = clock.sleep(RESPOND_WITHIN_MS);
+    const owned = new Set([...(listed ?? []), ...tokens.approvedLocations]);
+    // Those whose tokens are missing after a restart or a failure are requested again, like announced ones.
+    for (const ownerId of owned)
+      await grants.expect({ kind: 'location', ownerId, companyId, at: tokens.issuedAt });
+    const wanted = [...owned.union(new Set(announced))];
     const waiting = [...wanted];
     const locations: string[] = [];
     const failed: string[] = [];
@@ -111,7 +116,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
         'company authorised the app',
       ),
     );
-    await Promise.race([all, clock.sleep(RESPOND_WITHIN_MS)]);
+    await Promise.race([all, respondBy]);
     return {
       kind: 'company',
       companyId,
@@ -137,17 +142,25 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     return listed;
   }
 
+  /** Never rejects: the other locations of the company must get their tokens. */
   async function mint(companyToken: string, companyId: string, locationId: string): Promise<boolean> {
-    const issued = await retry({
-      attempt: () => endpoint.mint(companyToken, companyId, locationId),
-      policy: RETRY_POLICY,
-      clock,
-    });
-    if (issued.ok) return storeLocation(locationId, companyId, issued.value, true);
-    log.warn(
-      { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
-      'no tokens for a location of a company',
-    );
+    try {
+      const issued = await retry({
+        attempt: () => endpoint.mint(companyToken, companyId, locationId),
+        policy: RETRY_POLICY,
+        clock,
+      });
+      if (issued.ok) return await storeLocation(locationId, companyId, issued.value, true);
+      log.warn(
+        { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
+        'no tokens for a location of a company',
+      );
+    } catch (error) {
+      log.warn(
+        { event: 'oauth.location_token_failed', locationId, companyId, err: error },
+        'no tokens for a location of a company',
+      );
+    }
     return false;
   }
 

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
@@ -20,16 +22,15 @@ export interface RefreshDeps {
   readonly log: Log;
   readonly failpoint: Failpoint | undefined;
   readonly announce: (ownerId: string) => Promise<void>;
-  readonly closed: () => boolean;
   readonly refreshed?: (result: 'ok' | 'kept' | 'dead' | 'unsaved') => void;
 }
 
-export type RefreshGrant = (
-  kind: GrantKind,
-  ownerId: string,
-  /** Whether the stored grant still needs a refresh: another node may have been first. */
-  isStale: (grant: Grant) => boolean,
-) => Promise<Refreshed>;
+export interface GrantRefreshes {
+  /** `isStale`: whether the stored grant still needs a refresh, since another node may have been first. */
+  refresh(kind: GrantKind, ownerId: string, isStale: (grant: Grant) => boolean): Promise<Refreshed>;
+  /** Sends no further request. Resolves when those in flight have ended and one more attempt was made to store what they returned. */
+  close(): Promise<void>;
+}
 
 type RefreshAttempt = {
   grant: Grant;
@@ -40,21 +41,43 @@ type RefreshAttempt = {
 const SAVE_RETRY_MS = 1000;
 
 /**
- * Refreshes one grant (O7, O8). The new tokens are stored before they are used. A refresh token works once, so tokens that cannot be
+ * Refreshes grants (O7, O8). The new tokens are stored before they are used. A refresh token works once, so tokens that cannot be
  * stored are kept in memory until the store is back: the old ones are not valid any more.
  */
-export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
+export function createGrantRefreshes(deps: RefreshDeps): GrantRefreshes {
   const { grants, endpoint, clock, log, failpoint } = deps;
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const running = new Set<Promise<unknown>>();
 
-  return async function refreshGrant(kind, ownerId, isStale) {
+  function track<T>(task: Promise<T>): Promise<T> {
+    const tracked = task.finally(() => running.delete(tracked));
+    running.add(tracked);
+    return tracked;
+  }
+
+  return {
+    refresh: (...grant) => track(refreshGrant(...grant)),
+    async close() {
+      closing.abort();
+      // A refresh whose tokens cannot be stored is followed by another attempt to store them.
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+  };
+
+  async function refreshGrant(
+    ...[kind, ownerId, isStale]: Parameters<GrantRefreshes['refresh']>
+  ): Promise<Refreshed> {
     let issued: IssuedTokens | undefined;
     let read: Grant | undefined;
     try {
       const attempt = await grants.exclusively(
         kind,
         ownerId,
-        async (grant, commit): Promise<RefreshAttempt | undefined> => {
+        async (grant, commit): Promise<RefreshAttempt | 'closing' | undefined> => {
           if (grant.state !== 'active' || !isStale(grant)) return { grant };
+          // It waited for the lock while the service began to stop.
+          if (closing.signal.aborted) return 'closing';
           if (grant.refreshToken === null)
             return { grant, failure: { reason: 'no refresh token', isRevoked: true } };
           const result = await endpoint.refresh(
@@ -86,13 +109,14 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
       );
       deps.refreshed?.('unsaved');
       const tokens = tokensOf(issued, read, clock.now());
-      void saveUntilSaved(read, tokens);
+      void track(saveUntilSaved(read, tokens));
       return { kind: 'fresh', grant: { ...read, ...tokens } };
     }
-  };
+  }
 
-  async function conclude(attempt: RefreshAttempt | undefined): Promise<Refreshed> {
+  async function conclude(attempt: RefreshAttempt | 'closing' | undefined): Promise<Refreshed> {
     if (attempt === undefined) return { kind: 'none' };
+    if (attempt === 'closing') return { kind: 'kept', reason: 'the service is stopping' };
     const { grant, failure, issued } = attempt;
     if (issued !== undefined) {
       deps.refreshed?.('ok');
@@ -128,8 +152,8 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
   }
 
   async function saveUntilSaved({ kind, ownerId, refreshedAt }: Grant, tokens: Tokens): Promise<void> {
-    while (!deps.closed()) {
-      await clock.sleep(SAVE_RETRY_MS);
+    do {
+      await clock.sleep(SAVE_RETRY_MS, closing.signal);
       try {
         // Unless it was replaced or removed in between.
         await grants.exclusively(kind, ownerId, async (stored, commit) => {
@@ -140,7 +164,7 @@ export function createRefreshGrant(deps: RefreshDeps): RefreshGrant {
       } catch {
         // The first failure was logged.
       }
-    }
+    } while (!closing.signal.aborted);
   }
 }
 

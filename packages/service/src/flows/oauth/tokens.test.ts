@@ -385,6 +385,41 @@ describe('the token of a location', () => {
     });
   });
 
+  it('O7 is stored before a stop ends when it is being refreshed, and no further refresh begins', async () => {
+    const { tokens, endpoint, grants, clock, authorise } = await setUp();
+    await authorise();
+    await clock.advance(DAY_MS);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    endpoint.pause = () => answered;
+    const refreshed = ask(tokens);
+    await until(() => endpoint.refreshes === 1);
+    const waiting = tokens.renew('loc1', 'oauth', bearerOf('access-2'));
+    const closed = tokens.close().then(() => grants.find('location', 'loc1'));
+    answer();
+    expect(await closed).toMatchObject({ accessToken: 'access-2', refreshToken: 'refresh-2' });
+    expect(await refreshed).toEqual(bearerOf('access-2'));
+    expect(await waiting).toEqual({ missing: 'away' });
+    expect(endpoint.refreshes).toBe(1);
+  });
+
+  it('O7 is stored by a stop when it could not be saved before', async () => {
+    let full = true;
+    const failing = (grants: Grants): Grants => ({
+      ...grants,
+      exclusively: (kind, owner, work) =>
+        grants.exclusively(kind, owner, (grant, commit) =>
+          work(grant, (fresh) => (full ? Promise.reject(new Error('disk full')) : commit(fresh))),
+        ),
+    });
+    const { tokens, grants, clock, authorise } = await setUp(failing);
+    await authorise();
+    await clock.advance(DAY_MS);
+    expect(await ask(tokens)).toEqual(bearerOf('access-2'));
+    full = false;
+    await tokens.close();
+    expect(await grants.find('location', 'loc1')).toMatchObject({ refreshToken: 'refresh-2' });
+  });
+
   it('O9 is issued by the company again when its own grant was revoked', async () => {
     const { tokens, endpoint, grants, clock } = await setUp();
     const company = endpoint.issue(null, 'comp1');
@@ -498,8 +533,52 @@ describe('an authorisation', () => {
     await clock.advance(8000);
     expect(await outcome).toMatchObject({ kind: 'company', later: 1, failed: [] });
     release();
-    const found = await until(() => grants.find('location', 'loc5'));
-    expect(found).toMatchObject({ state: 'active' });
+    await until(async () => (await grants.find('location', 'loc5'))?.state === 'active');
+  });
+
+  it('O9 of a company is completed by the next process after a restart', async () => {
+    const { tokens, another, endpoint, clock, grants } = await setUp();
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    const mint = endpoint.mint.bind(endpoint);
+    endpoint.mint = () => new Promise(() => {});
+    const outcome = tokens.install('code');
+    await until(async () => (await grants.expected(0)).length === 2);
+    await clock.advance(8000);
+    expect(await outcome).toMatchObject({ kind: 'company', locations: [], later: 2 });
+    endpoint.mint = mint;
+    await another().appEvents?.serveExpected();
+    expect(await grants.ofLocations(['locA', 'locB'])).toMatchObject([
+      { state: 'active', companyId: 'comp1' },
+      { state: 'active', companyId: 'comp1' },
+    ]);
+  });
+
+  it('O9 of a company does not claim a location that was announced without its company', async () => {
+    const { tokens, endpoint, grants } = await setUp();
+    await grants.expect({ kind: 'location', ownerId: 'other', companyId: null, at: undefined });
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    endpoint.mint = async () => failed('refused', { retryable: false, reason: '400 not installed' });
+    expect(await tokens.install('code')).toMatchObject({ failed: ['locA', 'locB', 'other'] });
+    expect(await grants.find('location', 'other')).toMatchObject({ state: 'expected', companyId: null });
+  });
+
+  it('O9 of a company continues after the database fails, and the location it failed for is served later', async () => {
+    const full = new Set(['locA']);
+    const { tokens, endpoint, grants } = await setUp((real) => ({
+      ...real,
+      store: (grant) =>
+        full.delete(grant.ownerId) ? Promise.reject(new EngineError('sql', 'full')) : real.store(grant),
+    }));
+    const locations = ['locA', ...Array.from({ length: 6 }, (_, index) => `loc${index}`)];
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    endpoint.installedLocations = async () => page(locations);
+    expect(await tokens.install('code')).toMatchObject({
+      locations: expect.arrayContaining(locations.slice(1)),
+      failed: ['locA'],
+      later: 0,
+    });
+    await tokens.appEvents?.serveExpected();
+    expect(await grants.find('location', 'locA')).toMatchObject({ state: 'active' });
   });
 
   it.each([

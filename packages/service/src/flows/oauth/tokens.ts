@@ -9,8 +9,8 @@ import { createAppEvents } from './app-events.ts';
 import type { AppEvents } from './app-events.ts';
 import { createInstallApp } from './install-app.ts';
 import type { InstallOutcome } from './install-app.ts';
-import { createRefreshGrant } from './refresh-grant.ts';
-import type { RefreshDeps, RefreshGrant } from './refresh-grant.ts';
+import { createGrantRefreshes } from './refresh-grant.ts';
+import type { GrantRefreshes, RefreshDeps } from './refresh-grant.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
 
 /** The value of the `Authorization` header for one location. */
@@ -54,7 +54,8 @@ export interface Tokens {
   install(code: string): Promise<InstallOutcome>;
   /** Undefined when OAuth is disabled or its settings are incomplete. */
   readonly appEvents: AppEvents | undefined;
-  close(): void;
+  /** Begins no further refresh. Resolves when those in flight have ended and their tokens are stored. */
+  close(): Promise<void>;
 }
 
 interface CachedToken {
@@ -83,7 +84,7 @@ export function createTokens(deps: TokensDeps): Tokens {
 
 class CachedTokens implements Tokens {
   readonly #deps: TokensDeps;
-  readonly #refresh: RefreshGrant | undefined;
+  readonly #refreshes: GrantRefreshes | undefined;
   readonly appEvents: AppEvents | undefined;
   readonly #install: ((code: string) => Promise<InstallOutcome>) | undefined;
   readonly #cached = new Map<string, CachedToken>();
@@ -103,12 +104,7 @@ class CachedTokens implements Tokens {
     if (oauth !== undefined) {
       const { grants, endpoint } = oauth;
       const common = { grants, endpoint, clock, log, announce };
-      this.#refresh = createRefreshGrant({
-        ...common,
-        failpoint,
-        closed: () => this.#closed,
-        ...(refreshed && { refreshed }),
-      });
+      this.#refreshes = createGrantRefreshes({ ...common, failpoint, ...(refreshed && { refreshed }) });
       this.#install = createInstallApp(common);
       this.appEvents = createAppEvents({
         grants,
@@ -152,9 +148,10 @@ class CachedTokens implements Tokens {
     return (await this.#install?.(code)) ?? { kind: 'failed' };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
+    await this.#refreshes?.close();
   }
 
   #forget(subject: string): void {
@@ -201,7 +198,9 @@ class CachedTokens implements Tokens {
     isStale: (grant: Grant) => boolean,
   ): Promise<Bearer | NoBearer> {
     const { clock } = this.#deps;
-    const result = (await this.#refresh?.('location', locationId, isStale)) ?? { kind: 'none' as const };
+    const result = (await this.#refreshes?.refresh('location', locationId, isStale)) ?? {
+      kind: 'none' as const,
+    };
     const renewedAt = fallback === undefined ? clock.monotonic() : undefined;
     if (result.kind === 'fresh') {
       this.#refreshedLife = lifeOf(result.grant);
@@ -242,9 +241,9 @@ class CachedTokens implements Tokens {
   /** Exchanges the company's token for tokens of a location that has none. Resolves with undefined when the CRM issues none. */
   async #mint(locationId: string, companyId: string): Promise<Grant | undefined> {
     const { oauth, clock, changes } = this.#deps;
-    if (oauth === undefined) return undefined;
+    if (oauth === undefined || this.#closed) return undefined;
     const { grants, endpoint } = oauth;
-    const company = await this.#refresh?.('company', companyId, (grant) => this.#isAging(grant));
+    const company = await this.#refreshes?.refresh('company', companyId, (grant) => this.#isAging(grant));
     if (company?.kind !== 'fresh') return undefined;
     const { accessToken: companyToken } = company.grant;
     const minted = await grants.exclusively('location', locationId, async (grant, commit) => {
