@@ -251,6 +251,19 @@ describe('the contact of a sender', () => {
     );
   });
 
+  it.each([
+    ['duplicate', PHONE, { CRM_CREATE_CONTACTS: 'false' }],
+    ['upsert', '+14155550177', NO_WAIT],
+  ] as const)('I2 is requested again after a 200 with a page for %s', async (match, sender, env) => {
+    const { crm, mac } = await start({ env });
+    const fault = crm.injectFault({ match, how: { status: 200, body: '<!doctype html>' }, times: 2 });
+    expect(await mac.ack(mac.received({ sender, text: 'Hi' }), 10_000)).toMatchObject({
+      outcome: 'delivered',
+    });
+    expect(fault.hits).toBe(2);
+    expect(crm.contacts.filter(({ phone }) => phone === sender)).toHaveLength(1);
+  });
+
   it('I2 is searched again when the CRM no longer knows it', async () => {
     const { crm, contact, mac } = await start();
     await mac.ack(mac.received({ sender: PHONE, text: 'one' }));

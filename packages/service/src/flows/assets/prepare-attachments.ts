@@ -4,7 +4,8 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
-import type { Attempt, FailedAttempt, SendGuard } from '../../ports/crm/attempt.ts';
+import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
+import type { SignalSource } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import type { RetryPolicy } from '../../ports/crm/retry.ts';
 import { backoff } from '../../ports/crm/retry-policies.ts';
@@ -38,11 +39,15 @@ export interface Message {
   /** The phone number or email address of the customer. */
   readonly sender: string;
   readonly urls: readonly string[];
+  /** Uploads end early when the message is not wanted any more. */
+  readonly job: { isWanted(): boolean; readonly cancellation: SignalSource };
 }
 
 /** Files in memory on their way to the CRM. A file is there once, and once more in the body of its call. */
 export const HANDOVERS = { slots: 8, maxBytes: 5_000_000 } as const;
 const MAX_UPLOAD_ATTEMPTS = 2;
+/** Attempts that are not sent do not count, and without a usable token none is sent: only this limit frees the slot. */
+const MAX_UPLOAD_MS = 30_000;
 const OUR_URL = /\/assets\/([\w-]{32})\/[^/?#]*$/;
 
 /** Returns the URLs to send with a message (ours, or the CRM's for files that it stores) and the notes on our files (I8). */
@@ -51,19 +56,25 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
 
   async function handOver(
     record: AssetRecord,
-    { locationId, contactId }: Message,
+    { locationId, contactId, job }: Message,
   ): Promise<string | undefined> {
     const id = asAssetId(record.id);
     if (storage === undefined || id === undefined || record.size > HANDOVERS.maxBytes) return undefined;
     const release = await new Promise<() => void>((resolve) => slots.enter(locationId, resolve));
     try {
-      const stream = await assets.open(id);
+      const stream = job.isWanted() ? await assets.open(id) : undefined;
       if (stream === undefined) return undefined;
       const { name, contentType } = record;
       const bytes = Buffer.concat(await stream.toArray());
       const file = { locationId, contactId, name, contentType, bytes };
-      const attempt = (previous: FailedAttempt | undefined) => storage.put(file, { previous });
-      const result = await retry({ attempt, policy: uploadPolicy, clock });
+      const { cancellation } = job;
+      const result = await retry({
+        attempt: (previous) => storage.put(file, { previous, cancellation }),
+        policy: uploadPolicy,
+        clock,
+        isWanted: () => job.isWanted(),
+        cancellation,
+      });
       return result.ok ? result.value : undefined;
     } finally {
       release();
@@ -104,9 +115,10 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
   };
 }
 
-/** After two attempts, or without a token for the location, our own URL is sent. */
+/** After two attempts, half a minute, or without a token for the location, our own URL is sent. */
 const uploadPolicy: RetryPolicy = (failure, progress) => {
   if (failure.kind === 'none' || failure.kind === 'reauth_required') return undefined;
   const isExhausted = progress.attempts >= MAX_UPLOAD_ATTEMPTS && failure.kind !== 'token_expired';
-  return isExhausted ? undefined : backoff(failure, progress);
+  const delayMs = isExhausted ? undefined : backoff(failure, progress);
+  return delayMs !== undefined && progress.elapsedMs + delayMs <= MAX_UPLOAD_MS ? delayMs : undefined;
 };

@@ -413,6 +413,55 @@ describe('an inbound message', () => {
     expect(await advanceUntil(clock, ack)).toEqual(delivered);
   });
 
+  it.each([
+    ['I6 accepted by the CRM', posted, delivered],
+    ['I9 with a lost response', failed('timeout', { inDoubt: true }), 'retry'],
+  ] as const)(
+    '%s is not posted again by the same process when its claim could be neither marked nor released',
+    async (_what, result, outcome) => {
+      const texts: string[] = [];
+      let isAway = false;
+      const unlessAway = <T>(call: () => Promise<T>) =>
+        isAway ? Promise.reject(new EngineError('sql', 'away')) : call();
+      const failing = (guids: Guids): Guids => ({
+        claim: (...args) => unlessAway(() => guids.claim(...args)),
+        takeOver: (...args) => guids.takeOver(...args),
+        sent: (...args) => unlessAway(() => guids.sent(...args)),
+        rejected: (...args) => guids.rejected(...args),
+        released: (...args) => unlessAway(() => guids.released(...args)),
+        recordedForOthers: (...args) => guids.recordedForOthers(...args),
+        prune: (ms) => guids.prune(ms),
+        close: () => guids.close(),
+      });
+      const conversations: ConversationCalls = {
+        find: async () => succeeded(['conversation-1']),
+        messages: async () =>
+          succeeded({
+            messages: texts.map((text, index) => ({
+              id: `crm-${index}`,
+              isInbound: true,
+              text,
+              attachments: [],
+              addedAt: clock.now(),
+            })),
+            hasMore: false,
+          }),
+      };
+      const post: InboundCalls['post'] = async ({ message }) => {
+        texts.push(message);
+        // The store and the Mac are lost together with the CRM.
+        isAway = true;
+        epoch.value = 2;
+        return result;
+      };
+      const { inbound, clock, epoch } = await setUp(post, { conversations }, {}, failing);
+      expect(await advanceUntil(clock, inbound.deliver(lease(1), frame('g1')))).toEqual(outcome);
+      isAway = false;
+      expect(await advanceUntil(clock, inbound.deliver(lease(2), frame('g1')))).toEqual(delivered);
+      expect(texts).toEqual(['text of g1']);
+    },
+  );
+
   it('I6 is retried until the CRM accepts it, and each kind of failure is recorded once', async () => {
     const results = [
       failed('none', { unsent: true }),
@@ -495,6 +544,30 @@ describe('an inbound message', () => {
     expect(await first).toEqual(delivered);
     expect(await second).toBe('retry');
     expect(await inbound.deliver(lease(), frame('g3'))).toBe('retry');
+  });
+
+  it('I8 does not delay a stop while its files are prepared, and is not posted after it', async () => {
+    const { promise: preparing, resolve: isPreparing } = Promise.withResolvers<void>();
+    let isPrepared = false;
+    let posts = 0;
+    const post = async () => (posts++, posted);
+    const { inbound, clock } = await setUp(post, {
+      attachments: {
+        handsOver: true,
+        async prepare({ urls, job }) {
+          isPreparing();
+          await clock.sleep(30_000, job.cancellation.signal);
+          isPrepared = true;
+          return { urls, notes: [] };
+        },
+      },
+    });
+    const ack = inbound.deliver(lease(), frame('g1', 1, { attachments: ['https://x.example/a.png'] }));
+    await preparing;
+    await inbound.close();
+    expect(await ack).toBe('retry');
+    expect(isPrepared).toBe(true);
+    expect(posts).toBe(0);
   });
 });
 

@@ -35,6 +35,8 @@ export interface Attachments {
     contactId: string;
     sender: string;
     urls: readonly string[];
+    /** Uploads end early when the job is cancelled or has lost its lease. */
+    job: Pick<InboundJob, 'isWanted' | 'cancellation'>;
   }): Promise<Prepared>;
 }
 
@@ -388,7 +390,13 @@ class InboundDeliveries implements Inbound {
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
         ? { urls: frame.attachments, notes: [] }
-        : await attachments.prepare({ locationId, contactId, sender: frame.sender, urls: frame.attachments });
+        : await attachments.prepare({
+            locationId,
+            contactId,
+            sender: frame.sender,
+            urls: frame.attachments,
+            job,
+          });
     const message = {
       locationId,
       contactId,
@@ -472,7 +480,7 @@ class InboundDeliveries implements Inbound {
     count?.('retry');
   }
 
-  /** The message is acknowledged even if this fails: then a crash before the acknowledgement would repeat it. */
+  /** The message is acknowledged even if this fails: if the Mac sends it again, its claim is uncertain and the CRM is read first (I9). */
   async #mark(job: InboundJob, mark: () => Promise<void>): Promise<void> {
     for (let attempts = 1; attempts <= MAX_MARK_ATTEMPTS; attempts++) {
       try {

@@ -49,9 +49,9 @@ export class InboundJob {
   postNumber = 0;
   /** The search for it in the CRM, while that is under way. */
   lookUp: { readonly text: string; readonly done: Promise<unknown> } | undefined;
+  readonly cancellation = new Cancellation();
   readonly #deps: InboundJobDeps;
   readonly #lease: LeaseFence;
-  readonly #cancellation = new Cancellation();
   #notedFailures: Set<string> | undefined;
 
   constructor(lease: Lease, frame: MessageReceivedFrame, deps: InboundJobDeps) {
@@ -73,16 +73,16 @@ export class InboundJob {
 
   /** Makes no further attempt. One that is in flight is completed. */
   cancel(): void {
-    this.#cancellation.cancel();
+    this.cancellation.cancel();
   }
 
   isWanted(): boolean {
-    return !this.#cancellation.isCancelled && this.#lease.isCurrent();
+    return !this.cancellation.isCancelled && this.#lease.isCurrent();
   }
 
   /** Resolves early when the job is cancelled. */
   pause(ms: number): Promise<void> {
-    return this.#deps.clock.sleep(ms, this.#cancellation.signal);
+    return this.#deps.clock.sleep(ms, this.cancellation.signal);
   }
 
   /** Repeats a call of the store until it succeeds. The only failure is a cancellation. */
@@ -106,7 +106,7 @@ export class InboundJob {
     attempt: (guard: SendGuard) => Promise<Attempt<T>>,
     policy: RetryPolicy = inboundRetryPolicy,
   ): Promise<Attempt<T>> {
-    const cancellation = this.#cancellation;
+    const { cancellation } = this;
     const fence = () => this.#fence();
     return retry({
       attempt: (previous) => attempt({ previous, cancellation, fence }),

@@ -1,6 +1,7 @@
 import type { AckOutcome, MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
+import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import { EngineError } from '../../errors.ts';
 import type { Attempt } from '../../ports/crm/attempt.ts';
@@ -31,6 +32,10 @@ const RETRY_POLICY = fixedDelay(3, 5000);
  * no acknowledgement and resends the message.
  */
 export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }: WatchWordsDeps): Deliver {
+  const chats = new SerialByKey<MessageReceivedFrame, { readonly ack: Promise<AckOutcome> } | 'retry'>();
+  /** The CRM keeps the last change of a contact, so a word must not be set after a later one. */
+  const contacts = new SerialByKey<MessageReceivedFrame>();
+
   async function setDnd(locationId: string, sender: string, isOn: boolean): Promise<void> {
     const set = await retry({
       attempt: () => calls.setDnd(locationId, sender, isOn),
@@ -44,16 +49,8 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
       );
   }
 
-  return async (lease, frame) => {
-    const word = isPlainText(frame) ? optOutWord(frame.text) : undefined;
-    if (word === undefined) return deliver(lease, frame);
-    const { locationId } = lease;
-    // The CRM must reply: a text that this service sent by itself would not be in the conversation.
-    if (word === 'help') {
-      log.info({ event: 'opt_out.help_requested', locationId }, 'customer asked for help');
-      return deliver(lease, frame);
-    }
-    const isSuppressed = word === 'stop';
+  /** Resolves with whether the opt-out is recorded. */
+  async function record(locationId: string, frame: MessageReceivedFrame, isSuppressed: boolean) {
     const sentAt = Date.parse(frame.sentAt);
     try {
       await suppressions.set({
@@ -66,11 +63,33 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       log.warn({ event: 'opt_out.not_recorded', locationId, err: error }, 'opt-out not recorded, will retry');
-      return 'retry';
+      return false;
     }
     log.info({ event: 'opt_out.recorded', locationId, isSuppressed }, 'opt-out recorded');
-    const outcome = await deliver(lease, frame);
-    if (outcome !== 'retry') void setDnd(locationId, frame.sender, isSuppressed);
+    return true;
+  }
+
+  return async (lease, frame) => {
+    const { locationId } = lease;
+    const word = isPlainText(frame) ? optOutWord(frame.text) : undefined;
+    // The CRM must reply: a text that this service sent by itself would not be in the conversation.
+    if (word === 'help') log.info({ event: 'opt_out.help_requested', locationId }, 'customer asked for help');
+    const isSuppressed = word === undefined || word === 'help' ? undefined : word === 'stop';
+    const chat = `${locationId} ${frame.chat.id}`;
+    // Later messages of the chat must not overtake a word that is being recorded (I5).
+    if (isSuppressed === undefined && chats.newest(chat) === undefined) return deliver(lease, frame);
+    const started = await chats.add(chat, frame, async (before) => {
+      const isReady =
+        before !== 'retry' && (isSuppressed === undefined || (await record(locationId, frame, isSuppressed)));
+      // In an object, so that the next message is handed over without waiting for the acknowledgement.
+      return isReady ? { ack: deliver(lease, frame) } : 'retry';
+    });
+    if (started === 'retry') return started;
+    const outcome = await started.ack;
+    if (outcome !== 'retry' && isSuppressed !== undefined)
+      void contacts.add(`${locationId} ${frame.sender}`, frame, () =>
+        setDnd(locationId, frame.sender, isSuppressed),
+      );
     return outcome;
   };
 }

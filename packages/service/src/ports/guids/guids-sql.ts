@@ -234,9 +234,10 @@ class BatchedGuids implements Guids {
     if (row.state === 'sent') return { kind: 'sent', entryId };
     if (row.state !== 'sending') return this.#claimEnded({ locationId, guid }, newEntryId, row);
     const claimedAt = row.created_at;
-    return row.owner === this.#owner
-      ? { ...CLAIMED, uncertain: row.uncertain === 1, claimedAt, entryId }
-      : { kind: 'held', owner: row.owner, claimedAt, entryId };
+    if (row.owner !== this.#owner) return { kind: 'held', owner: row.owner, claimedAt, entryId };
+    // With another entry id, an earlier delivery by this process could be neither marked nor released: it may have posted the message.
+    const uncertain = row.uncertain === 1 || entryId !== newEntryId;
+    return { ...CLAIMED, uncertain, claimedAt, entryId };
   }
 
   async #claimEnded(

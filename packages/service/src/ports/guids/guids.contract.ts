@@ -57,7 +57,17 @@ export function guidsContract(name: string, open: () => Promise<OpenDatabase>): 
 
     it('I6 lets a process repeat its own claim, and returns the entry id of the first', async () => {
       await guids.claim(KEY, 'entry-1');
-      expect(await guids.claim(KEY, 'entry-2')).toEqual(CLAIMED);
+      expect(await guids.claim(KEY, 'entry-1')).toEqual(CLAIMED);
+      expect(await guids.claim(KEY, 'entry-2')).toEqual({ ...CLAIMED, uncertain: true });
+    });
+
+    it('I9 flags only the repeated one of two claims in the same transaction as uncertain', async () => {
+      await guids.claim(KEY, 'entry-1');
+      const claims = [guids.claim(KEY, 'entry-2'), guids.claim({ ...KEY, guid: 'new' }, 'entry-3')];
+      expect(await Promise.all(claims)).toEqual([
+        { ...CLAIMED, uncertain: true },
+        { ...CLAIMED, entryId: 'entry-3' },
+      ]);
     });
 
     it('I6 hands over the claim of an ended process once, flagged as uncertain', async () => {

@@ -30,8 +30,9 @@ export interface GuidKey {
  * Deduplicates inbound messages (I6): `(location, guid) → sending | sent | rejected | released`, claimed before the CRM is called and
  * marked afterwards.
  *
- * - Of simultaneous claims by several processes, exactly one process gets `claimed`. A process can claim its own message again, and any
- *   process can claim a rejected or released one.
+ * - Of simultaneous claims by several processes, exactly one process gets `claimed`. Any process can claim a rejected or released
+ *   message.
+ * - A process can repeat its own claim. With another `entryId` it is uncertain: the earlier delivery was neither marked nor released.
  * - `takeOver` claims a message whose owner has ended: it is uncertain. Resolves with false when the owner finished it or another
  *   process was faster.
  * - The first claim stores `entryId`. Every later one returns the stored id, until the message is pruned.
