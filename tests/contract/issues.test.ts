@@ -3,7 +3,7 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import { runCli } from '../cli/run-cli.ts';
-import { bridges, GOOD, LOCATION, OTHER_LOCATION } from './test-bridge.ts';
+import { bridges, GOOD, LOCATION, OTHER_LOCATION, PHONE } from './test-bridge.ts';
 import type { TestBridge } from './test-bridge.ts';
 
 const start = bridges();
@@ -107,6 +107,17 @@ describe('issues', () => {
     bridge.crm.injectFault({ match: 'status', times: 100, how: { status: 403 } });
     for (let count = 0; count < 4; count++) await bridge.webhook({ messageId: `m${count}` });
     expect((await issue(bridge, 'crm_rejecting')).sentence).toContain('the last one with 403');
+  });
+
+  it('S6 opens an issue when the CRM fails before an inbound message is posted', async () => {
+    const bridge = await start({});
+    const mac = await bridge.mac();
+    bridge.crm.injectFault({ match: 'duplicate', times: 100, how: { status: 500 } });
+    mac.received({ sender: PHONE, text: 'Hi' });
+    expect((await issue(bridge, 'crm_rejecting', LOCATION)).sentence).toContain('the last one with 500');
+    const { body } = await bridge.operator('GET', '/operator/tenants');
+    expect(body['tenants']).toMatchObject([{ locationId: LOCATION, problem: { link: 'crm' } }]);
+    expect(bridge.crm.callsTo('inbound')).toEqual([]);
   });
 
   it('S6 shows a token for one location only the issues of that location', async () => {

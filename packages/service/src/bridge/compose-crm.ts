@@ -39,6 +39,7 @@ import { createStatusReports } from '../flows/status/report-statuses.ts';
 import type { StatusReports } from '../flows/status/report-statuses.ts';
 import { RecentCrmCalls } from '../flows/tenants/recent-calls.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
+import { phoneCheck, recordedPhone } from '../flows/outbound/check-phone.ts';
 import type { OutboundDeps } from '../flows/outbound/receive-webhook.ts';
 import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
@@ -275,6 +276,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
             reachWriter.messaged(lease.locationId, frame.sender);
           return ack;
         };
+  const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
   return {
     inbound: {
       deliver: config.crm.optOutWords
@@ -325,6 +327,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
         texts: deps.capture,
         audit: deps.audit,
+        recordedPhone: (given) => recordedPhone(checkPhone, given),
       }),
       captureRoutes({ capture: deps.capture, audit: deps.audit }),
       grantsRoutes({ grants, changes, audit: deps.audit }),
@@ -344,9 +347,14 @@ async function grantDatabase(
   { database }: CrmDeps,
 ): Promise<OpenDatabase> {
   if (config.oauth.state !== 'ready' || config.oauth.database === config.database) return database;
-  const own = await openDatabase(config.oauth.database, (error) =>
-    log.warn({ event: 'token.database_connection_lost', err: error }, 'token database connection lost'),
-  );
+  const own = await openDatabase(config.oauth.database, (part, error) => {
+    if (part === 'checkpoint')
+      log.warn(
+        { event: 'token.checkpoint_failed', err: error },
+        'WAL checkpoint of the token database failed',
+      );
+    else log.warn({ event: 'token.database_connection_lost', err: error }, 'token database connection lost');
+  });
   life.add('token database', () => own.close());
   return own;
 }

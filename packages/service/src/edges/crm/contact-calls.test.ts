@@ -67,6 +67,18 @@ describe('a contact', () => {
     },
   );
 
+  it.each(['<!doctype html><title>Maintenance</title>', 'null', '[]'])(
+    'I2 is unknown after a 200 with %j, which is not a response of the CRM',
+    async (text) => {
+      const { calls } = setUp(text);
+      const unusable = { kind: 'empty', retryable: true, status: 200 };
+      expect(await calls.find('loc', '+14155550100', {})).toMatchObject(unusable);
+      expect(await calls.findAll('loc', '+14155550100', {})).toMatchObject(unusable);
+      for (const call of ['upsert', 'create'] as const)
+        expect(await calls[call]('loc', '+14155550100', {})).toMatchObject({ ...unusable, inDoubt: true });
+    },
+  );
+
   it('I2 is listed with all others that have its number or email address', async () => {
     const contacts = [{ id: 'c1' }, { id: 'c2', locationId: 'loc' }, { id: 'c3', locationId: 'another' }, 5];
     const { calls, requests } = setUp(JSON.stringify({ contacts }));

@@ -21,7 +21,10 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
         path,
         body: JSON.stringify({ locationId, ...handleFields(handle, 'phone') }),
         read: (text, status): Attempt<string> => {
-          const contactId = contactIdIn(text, locationId);
+          const body = readBody(text);
+          // The contact may have been created all the same (I9).
+          if (body === undefined) return { ...unusable(status), inDoubt: true };
+          const contactId = contactIdIn(body, locationId);
           return contactId === undefined
             ? failed('refused', { retryable: false, status, reason: 'no contact in the response' })
             : succeeded(contactId);
@@ -41,7 +44,10 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
           bearer: 'any',
           method: 'GET',
           path: `/contacts/search/duplicate?${query.toString()}`,
-          read: (text) => succeeded(contactIdIn(text, locationId)),
+          read: (text, status) => {
+            const body = readBody(text);
+            return body === undefined ? unusable(status) : succeeded(contactIdIn(body, locationId));
+          },
         },
         guard,
       );
@@ -55,7 +61,10 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
           method: 'POST',
           path: '/contacts/search',
           body: JSON.stringify({ locationId, pageLimit: MAX_LISTED, filters: [handleFilter(handle)] }),
-          read: (text) => succeeded(contactIdsIn(text, locationId)),
+          read: (text, status) => {
+            const body = readBody(text);
+            return body === undefined ? unusable(status) : succeeded(contactIdsIn(body, locationId));
+          },
         },
         guard,
       ),
@@ -71,7 +80,7 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
           path: `/contacts/${encodeURIComponent(contactId)}`,
           timeoutMs,
           isUrgent: true,
-          read: (text) => succeeded(phoneIn(text, locationId)),
+          read: (text) => succeeded(phoneIn(readBody(text) ?? {}, locationId)),
         },
         guard,
       ),
@@ -87,32 +96,39 @@ const handleFilter = (handle: string) => ({
   value: handle,
 });
 
-/** The contact in a response, unless it belongs to another location, whatever the CRM's search returns. */
-function contactIn(text: string, locationId: string): Record<string, unknown> {
-  const body = readJson(text);
-  const contact = isObject(body) && isObject(body['contact']) ? body['contact'] : {};
-  return isOf(locationId, contact) ? contact : {};
+type Body = Readonly<Record<string, unknown>>;
+
+/** Returns undefined for a text that the CRM's API does not respond with, such as the page of a proxy. An empty one has no contact. */
+function readBody(text: string): Body | undefined {
+  const body = text.trim() === '' ? {} : readJson(text);
+  return isObject(body) ? body : undefined;
 }
 
-function contactIdsIn(text: string, locationId: string): string[] {
-  const body = readJson(text);
-  const contacts: unknown[] = isObject(body) && Array.isArray(body['contacts']) ? body['contacts'] : [];
-  return contacts
+const unusable = (status: number) =>
+  failed('empty', { status, reason: 'the response is not what was requested' });
+
+/** The contact in a response, unless it belongs to another location, whatever the CRM's search returns. */
+function contactIn({ contact }: Body, locationId: string): Body {
+  return isObject(contact) && isOf(locationId, contact) ? contact : {};
+}
+
+function contactIdsIn({ contacts }: Body, locationId: string): string[] {
+  const listed: unknown[] = Array.isArray(contacts) ? contacts : [];
+  return listed
     .filter((contact) => isObject(contact))
     .filter((contact) => isOf(locationId, contact))
     .map((contact) => nonEmpty(contact['id']))
     .filter((id) => id !== undefined);
 }
 
-const isOf = (locationId: string, { locationId: owner }: Record<string, unknown>) =>
-  owner === undefined || owner === locationId;
+const isOf = (locationId: string, { locationId: owner }: Body) => owner === undefined || owner === locationId;
 
-function contactIdIn(text: string, locationId: string): string | undefined {
-  return nonEmpty(contactIn(text, locationId)['id']);
+function contactIdIn(body: Body, locationId: string): string | undefined {
+  return nonEmpty(contactIn(body, locationId)['id']);
 }
 
-function phoneIn(text: string, locationId: string): string | undefined {
-  const { phone } = contactIn(text, locationId);
+function phoneIn(body: Body, locationId: string): string | undefined {
+  const { phone } = contactIn(body, locationId);
   return typeof phone === 'string' && phone.trim() !== '' ? phone : undefined;
 }
 

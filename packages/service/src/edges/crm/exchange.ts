@@ -89,10 +89,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#clock.monotonic() >= this.#deadline) this.fail('timeout');
   }
 
+  /** Reads no further. The status of a 2xx says enough when its body is not wanted; otherwise there is no response. */
   fail(reason: NoResponse['reason'], code?: string): void {
     const controller = this.#controller;
-    if (!this.#end({ status: 0, reason, sent: controller !== undefined, code })) return;
-    controller?.abort(new Error(reason));
+    const isKnown = this.#status !== 0 && this.#chunks === undefined;
+    const result = isKnown
+      ? this.#response('')
+      : ({ status: 0, reason, sent: controller !== undefined, code } as const);
+    if (this.#end(result)) controller?.abort(new Error(reason));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -116,9 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: unknown, chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes <= this.#maxBodyBytes) this.#chunks?.push(chunk);
-    else if (this.#chunks !== undefined) this.fail('answer_too_large');
-    // The status of a 2xx says enough when its body is not wanted: read no further.
-    else if (this.#end(this.#response(''))) this.#controller?.abort(new Error('body not wanted'));
+    else this.fail('answer_too_large');
   }
 
   onResponseEnd(): void {

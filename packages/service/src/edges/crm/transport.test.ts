@@ -164,6 +164,17 @@ describe('the transport', () => {
     expect(wrote).toBeLessThan(64 * 1024 * 1024);
   });
 
+  it.each(['does not end', 'breaks off'])(
+    'A4 takes the status of a 2xx whose body is not wanted and %s',
+    async (how) => {
+      const { send, pass } = await serve((request, response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('{"id":');
+        setTimeout(() => (how === 'breaks off' ? request.socket.resetAndDestroy() : pass(TIMEOUT_MS)), 100);
+      });
+      expect(await send('/')).toMatchObject({ status: 200, text: '' });
+    },
+  );
+
   it('ends exchanges in flight when it closes', async () => {
     const { send, transport } = await serve(() => {});
     const under = send('/');

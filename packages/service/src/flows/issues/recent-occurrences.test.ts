@@ -36,3 +36,17 @@ it('keeps at most ten thousand subjects', () => {
   expect(occurrences.of('0').count).toBe(0);
   expect(occurrences.of('10000').count).toBe(1);
 });
+
+it('removes subjects whose runs have ended first', () => {
+  const time = { now: 0 };
+  const occurrences = occurrencesAt(time);
+  for (const now of [0, WINDOW_MS - 1]) {
+    time.now = now;
+    occurrences.add('in progress');
+    if (now === 0) for (let subject = 1; subject < 10_000; subject++) occurrences.add(String(subject));
+  }
+  time.now = WINDOW_MS;
+  occurrences.add('new');
+  expect(occurrences.of('in progress').count).toBe(2);
+  expect(occurrences.all().size).toBe(2);
+});

@@ -24,7 +24,8 @@ export class RecentOccurrences {
     }
     this.#bySubject.delete(subject);
     this.#bySubject.set(subject, { count: 1, since: at, last: at });
-    for (const oldest of this.#bySubject.keys()) {
+    if (this.#bySubject.size <= MAX_SUBJECTS) return;
+    for (const oldest of this.all().keys()) {
       if (this.#bySubject.size <= MAX_SUBJECTS) break;
       this.#bySubject.delete(oldest);
     }
@@ -34,6 +35,7 @@ export class RecentOccurrences {
     return this.#current(subject) ?? { count: 0, since: this.#now() };
   }
 
+  /** Returns all runs that have not ended, and removes the others. */
   all(): ReadonlyMap<string, Occurrences> {
     for (const subject of this.#bySubject.keys())
       if (this.#current(subject) === undefined) this.#bySubject.delete(subject);

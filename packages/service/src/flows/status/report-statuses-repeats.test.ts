@@ -2,6 +2,7 @@ import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { FailedAttempt } from '../../ports/crm/attempt.ts';
 import {
   HTTP,
   LOCATION,
@@ -69,7 +70,7 @@ describe('a repeated request', () => {
     await reports.reported(lease(), frame(first, 'failed'));
     await reports.reported(lease(), frame(second));
     await reports.reported(lease(), frame(first));
-    expect(said(updates)).toEqual(['pending', 'failed', 'delivered']);
+    expect(said(updates)).toEqual(['pending', 'failed', 'pending', 'delivered']);
   });
 
   it('A5 with another text, which the Mac rejects, does not end the message that is under way', async () => {
@@ -229,9 +230,14 @@ describe('a repeated request', () => {
     return { sent, statuses, reports, clock, ack: reports.reported(lease(), frame(id)) };
   }
 
-  it('A4 holds the terminal status until a pending that timed out can no longer arrive', async () => {
+  it.each<[string, FailedAttempt]>([
+    ['timed out', TIMEOUT],
+    ['got 408', failed('http', { status: 408, inDoubt: true })],
+    ['got 502', failed('http', { status: 502, inDoubt: true })],
+    ['got 504', failed('http', { status: 504, inDoubt: true })],
+  ])('A4 holds the terminal status until a pending that %s can no longer arrive', async (_how, lost) => {
     const { sent, statuses, clock, ack } = await reportedDuringPending();
-    sent[0]?.answer(TIMEOUT);
+    sent[0]?.answer(lost);
     await clock.advance(SETTLE_MS - 1);
     expect(statuses()).toEqual(['pending']);
     await clock.advance(1);

@@ -145,14 +145,14 @@ class QueuedReports implements StatusReports {
     if (isRepeat && attempt.outcome === undefined && error?.code === MESSAGE_ID_REUSED)
       return Promise.resolve({ outcome: 'skipped' });
     if (attempt.terminal !== undefined) {
-      // A repeat succeeded after the attempt that it shares had failed: that is an attempt of its own.
+      // A repeat succeeded after the attempt that it shares had failed: that is an attempt of its own, with its own `pending` (A5).
       const isOwnAttempt = !isReported && attempt.outcome === 'failed' && status === 'delivered';
       if (!isOwnAttempt) {
         attempt.delivery?.takeOver(lease);
         return attempt.terminal;
       }
       request.attempt = newAttempt(frame.requestId, attempt.locationId, attempt.messageId, attempt.epoch);
-      request.attempt.isRepeat = true;
+      request.attempt.isRepeat = request.attempt.isPendingMissing = true;
       if (attempt.key !== undefined) this.#attempts.set(attempt.key, request.attempt);
     }
     const current = request.attempt;

@@ -58,7 +58,7 @@ export class StatusDelivery {
     return this.#superseded.signal;
   }
 
-  /** The monotonic time of the last request timeout. Undefined if no request timed out. */
+  /** The monotonic time at which the last request timed out here or at a gateway. Undefined if none did. */
   get timedOutAt(): number | undefined {
     return this.#timedOutAt;
   }
@@ -87,8 +87,8 @@ export class StatusDelivery {
       clock: this.#deps.clock,
       isWanted: (previous) => this.#isWanted(previous),
       cancellation: this.#superseded,
-      onFailure: ({ kind, inDoubt }) => {
-        if (kind === 'timeout' && inDoubt === true) this.#timedOutAt = this.#deps.clock.monotonic();
+      onFailure: (failure) => {
+        if (mayStillArrive(failure)) this.#timedOutAt = this.#deps.clock.monotonic();
       },
     });
   }
@@ -122,3 +122,7 @@ export class StatusDelivery {
     return true;
   }
 }
+
+/** A gateway that gives up leaves the request with the CRM, as a timeout of ours does. */
+const mayStillArrive = ({ kind, status, inDoubt }: FailedAttempt) =>
+  inDoubt === true && (kind === 'timeout' || [408, 502, 504].includes(status));

@@ -15,12 +15,24 @@ function setUp() {
 it('counts inbound and status calls by location', () => {
   const { calls, add } = setUp();
   add(1, '200', '500');
-  calls.add('loc', 'find_contact', '403');
+  calls.add('loc', 'read_contact', '403');
   calls.add('other', 'inbound', '201');
   expect(calls.of('loc')).toEqual({ calls: 2, rejected: 1, lastResult: '500', rejectedSince: 1 });
   expect(calls.of('other')).toEqual({ calls: 1, rejected: 0, lastResult: null, rejectedSince: null });
   expect(calls.of('unknown')).toBe(NO_CALLS);
 });
+
+it.each(['find_contact', 'create_contact'])(
+  'counts the failures of %s, on which inbound messages wait',
+  (call) => {
+    const { calls } = setUp();
+    for (const result of ['200', '201', '400', '404', '405', '422']) calls.add('loc', call, result);
+    expect(calls.of('loc')).toBe(NO_CALLS);
+    for (const result of ['401', '403', '408', '429', '500', 'timeout', 'network'])
+      calls.add('loc', call, result);
+    expect(calls.of('loc')).toMatchObject({ calls: 7, rejected: 7, lastResult: 'network' });
+  },
+);
 
 it('reports when the current run of rejections began, and the last rejection', () => {
   const { calls, add } = setUp();

@@ -3,8 +3,10 @@ import type { RecentCalls } from './tenant-path.ts';
 
 const KEPT = 50;
 const LOCATIONS_PER_GENERATION = 10_000;
-/** The calls that report a message or its status. Lookups may fail without harm. */
-const COUNTED = new Set(['status', 'inbound']);
+/** The calls that report a message or its status. */
+const REPORTS = new Set(['status', 'inbound']);
+/** An inbound message is posted once its contact is known. Other lookups may fail without harm. */
+const CONTACT_CALLS = new Set(['find_contact', 'create_contact']);
 
 export const NO_CALLS: RecentCalls = { calls: 0, rejected: 0, lastResult: null, rejectedSince: null };
 
@@ -27,7 +29,7 @@ export class RecentCrmCalls {
   }
 
   add(locationId: string, operation: string, result: string): void {
-    if (!COUNTED.has(operation)) return;
+    if (!isCounted(operation, result)) return;
     const calls = this.#byLocation.get(locationId) ?? { results: [], next: 0, rejectedSince: null };
     calls.results[calls.next] = result;
     calls.next = (calls.next + 1) % KEPT;
@@ -49,5 +51,12 @@ export class RecentCrmCalls {
     };
   }
 }
+
+/** Of the contact calls only failures count: the successful search for each rejected message would outweigh its rejection. */
+const isCounted = (operation: string, result: string): boolean =>
+  REPORTS.has(operation) || (CONTACT_CALLS.has(operation) && isRejected(result) && !isAboutContact(result));
+
+/** Such as 404 or 422: the CRM does not have this contact, or rejects its number. Messages of others get through. */
+const isAboutContact = (result: string): boolean => /^4(?!01|03|08|25|29)/.test(result);
 
 const isRejected = (result: string): boolean => !result.startsWith('2');
