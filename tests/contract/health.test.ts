@@ -80,12 +80,14 @@ describe('deprecated paths', () => {
     'H2 POST %s responds 410 and names its replacement',
     async (path) => {
       const { url } = await start();
-      for (const body of ['{"a":1}', 'not json', '']) {
-        const answer = await fetch(url + path, {
-          method: 'POST',
-          body,
-          headers: { 'Content-Type': 'application/json' },
-        });
+      for (const [type, body] of [
+        ['application/json', '{"a":1}'],
+        ['application/json', 'not json'],
+        ['application/json', ''],
+        ['foo', 'x'],
+        ['text/plain', 'x'.repeat(2_000_000)],
+      ] as const) {
+        const answer = await fetch(url + path, { method: 'POST', body, headers: { 'Content-Type': type } });
         expect(answer.status).toBe(410);
         expect(answer.headers.get('deprecation')).toBe('@1738800000');
         expect(answer.headers.get('sunset')).toBe('Fri, 01 May 2026 00:00:00 GMT');

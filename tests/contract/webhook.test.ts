@@ -205,7 +205,11 @@ describe('failures', () => {
     const { status, headers, json } = await bridge.post(GOOD);
     expect(status).toBe(503);
     expect(headers.get('retry-after')).toBe('5');
-    expect(json).toMatchObject({ error: 'Service unavailable', code: 'SERVICE_UNAVAILABLE' });
+    expect(json).toMatchObject({
+      error: 'Service unavailable',
+      code: 'SERVICE_UNAVAILABLE',
+      requestId: headers.get('x-request-id'),
+    });
   });
 
   it.each([

@@ -39,6 +39,12 @@ it('T1 a webhook that was not sent can be repeated', async () => {
   expect(await bridge.sent()).toHaveLength(1);
 });
 
+it('T1 a webhook that repeats one in progress is sent if the first one is not', async () => {
+  const bridge = await start({ REPLAY_MEMORY: 'on', FAILPOINTS: 'outbound.switchboard:pause:300' });
+  const together = [bridge.post(WITHOUT_ID), bridge.post(WITHOUT_ID)];
+  expect((await Promise.all(together)).map(({ status }) => status)).toEqual([404, 404]);
+});
+
 it('T1 REPLAY_MEMORY=off sends every webhook', async () => {
   const bridge = await start({ REPLAY_MEMORY: 'off' });
   await bridge.mac();

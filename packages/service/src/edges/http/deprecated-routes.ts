@@ -1,5 +1,5 @@
 import type { Log } from '@footbridge/runtime/log';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const DEPRECATED_AT = '@1738800000';
 const SUNSET = 'Fri, 01 May 2026 00:00:00 GMT';
@@ -20,7 +20,7 @@ export interface DeprecatedRoutesDeps {
 export function deprecatedRoutes({ log, count }: DeprecatedRoutesDeps) {
   return (app: FastifyInstance): void => {
     for (const path of ['/send-message', '/crm/send-message']) {
-      app.post(path, { bodyLimit: 1_048_576 }, async (request, reply) => {
+      const respond = async (request: FastifyRequest, reply: FastifyReply) => {
         log.warn({ event: 'http.deprecated_path', requestId: request.id, path }, 'removed path called');
         count(path);
         return reply
@@ -32,14 +32,10 @@ export function deprecatedRoutes({ log, count }: DeprecatedRoutesDeps) {
             message: `${path} was switched off on 1 May 2026. Send a signed request to POST /crm/webhook instead.`,
             replacement: '/crm/webhook',
           });
-      });
+      };
+      // As a hook, so that the body is not read, whatever its type and size.
+      app.post(path, { onRequest: respond }, respond);
     }
     app.get(PAGE, async (_request, reply) => reply.type('text/plain; charset=utf-8').send(TEXT));
-    // The body is ignored, whatever its type.
-    app.addContentTypeParser('*', (_request, payload, done) => {
-      payload.resume();
-      done(null);
-    });
-    app.removeContentTypeParser(['application/json', 'text/plain']);
   };
 }

@@ -34,7 +34,8 @@ export function webhookResponse(outcome: WebhookOutcome): WebhookResponse {
   const headers = rateLimitHeaders(outcome.rate);
   if (outcome.kind === 'limited') return { ...errorResponse({ ...LIMITED, headers }), code: LIMITED.code };
   const { code, label, details } = outcome.rejection;
-  return { ...errorResponse({ status: statusOf(code), label, code, details, headers }), code };
+  const error = { status: statusOf(code), label, code, details, headers };
+  return { ...errorResponse(error, outcome.requestId), code };
 }
 
 const statusOf = (code: string): number => codeEntry(code, 'webhook')?.http ?? 500;

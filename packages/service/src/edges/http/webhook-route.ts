@@ -55,7 +55,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
   const largeBodies = new BoundedShare();
 
   function write(received: Received, response: ServerResponse, rendered: Rendered, since: number): void {
-    const { status, code, type, headers, body } = rendered;
+    const { status, code, type = JSON_TYPE, headers, body } = rendered;
     const bytes = Buffer.byteLength(body);
     const fields = [
       'Content-Type',
@@ -99,7 +99,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
       }).then((outcome) => {
         if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
         received.isSigned = outcome.kind !== 'unsigned';
-        write(received, response, { ...webhookResponse(outcome), type: JSON_TYPE }, since);
+        write(received, response, webhookResponse(outcome), since);
       });
     };
     readBody(request, onSize, (raw) => {
@@ -115,7 +115,8 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
 type Received = Pick<HandledRequest, 'method' | 'path' | 'requestId' | 'traceparent' | 'isSigned'>;
 
 interface Rendered extends WebhookResponse {
-  readonly type: string;
+  /** The default is JSON. */
+  readonly type?: string;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -123,7 +124,6 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const WRONG_METHOD: Rendered = {
   status: 405,
   code: 'METHOD_NOT_ALLOWED',
-  type: JSON_TYPE,
   headers: { Allow: 'POST' },
   body: '{"error":"Method not allowed","code":"METHOD_NOT_ALLOWED"}',
 };

@@ -33,6 +33,12 @@ export function phoneCheck(defaultCountry: string): CheckPhone {
   };
 }
 
+/** Returns a number as the journal records it: normalised, or as given when it is not possible. */
+export function recordedPhone(checkPhone: CheckPhone, given: string): string {
+  const phone = checkPhone(given);
+  return phone instanceof Rejection ? given : phone;
+}
+
 function normalise(given: string, country: CountryCode | undefined): string | null {
   const digits = given.replace(/[\s.()\p{Pd}]/gu, '');
   if (SHORT_CODE.test(digits)) return digits;

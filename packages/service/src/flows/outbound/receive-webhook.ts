@@ -96,10 +96,10 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     });
     if (checked === undefined) return { kind: 'limited', rate };
     if (checked instanceof Rejection) {
-      recordRejected(journal, received, checked);
+      recordRejected(journal, received, checked, checkPhone);
       logRequest(log, received, checked);
       reportRejection(reports, requestId, fields, checked);
-      return { kind: 'rejected', rejection: checked, rate };
+      return { kind: 'rejected', requestId, rejection: checked, rate };
     }
 
     const { locationId, frame } = checked;
@@ -143,7 +143,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
       recordUnsent(journal, received, unsent);
       logRequest(log, received, rejection);
       if (isCertain) reportRejection(reports, requestId, received.fields, rejection);
-      return { kind: 'rejected', rejection, rate };
+      return { kind: 'rejected', requestId, rejection, rate };
     }
     logRequest(log, received);
     contacts.prefer(locationId, frame.phone, frame.contactId);

@@ -24,18 +24,17 @@ interface Group {
  */
 export class RecentRejections {
   readonly #now: () => number;
-  readonly #groups = new Map<string, Group>();
+  readonly #groups: Group[] = [];
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   add(fault: SignatureFault): void {
-    const name = `${fault.step} ${fault.header ?? ''}`;
     const at = this.#now();
-    const group = this.#groups.get(name);
+    const group = this.#groups.find(({ last }) => last.step === fault.step && last.header === fault.header);
     if (group === undefined) {
-      this.#groups.set(name, { times: [at], added: 1, last: fault, lastAt: at });
+      this.#groups.push({ times: [at], added: 1, last: fault, lastAt: at });
       return;
     }
     group.times[group.added++ % KEPT] = at;
@@ -46,7 +45,7 @@ export class RecentRejections {
   /** Returns the rejections of the last hour, the latest first. */
   list(): SignatureRejections[] {
     const since = this.#now() - HOUR_MS;
-    return [...this.#groups.values()]
+    return this.#groups
       .filter(({ lastAt }) => lastAt > since)
       .map(({ times, last, lastAt }) => ({ ...last, count: times.filter((at) => at > since).length, lastAt }))
       .toSorted((one, other) => other.lastAt - one.lastAt);

@@ -12,27 +12,36 @@ const SENT: Limit = { name: 'replay', max: 1, windowSec: DAY_SEC };
  */
 export class ReplayMemory {
   readonly #limits: Pick<Limits, 'peek' | 'take'>;
-  /** Requests that are being forwarded now. */
-  readonly #inFlight = new Set<string>();
+  /** Requests that are being forwarded now, by hash. None rejects. */
+  readonly #inFlight = new Map<string, Promise<unknown>>();
 
   constructor(limits: Pick<Limits, 'peek' | 'take'>) {
     this.#limits = limits;
   }
 
-  /** Runs `send` unless the request is a replay. It is remembered when `send` resolves with true. Resolves with whether it was a replay. */
+  /**
+   * Runs `send` unless the request is a replay. It is remembered when `send` resolves with true. Resolves with whether it was a replay. A repeat of a
+   * request in flight waits for it, and is sent if that request was not.
+   */
   async once(
     { rawBody }: Pick<WebhookRequest, 'rawBody'>,
     keyId: string,
     send: () => Promise<boolean>,
   ): Promise<boolean> {
     const hash = createHash('sha256').update(`${keyId} `).update(rawBody).digest('base64url');
-    if (this.#inFlight.has(hash) || !(await this.#limits.peek(SENT, hash)).allowed) return true;
-    this.#inFlight.add(hash);
-    try {
-      if (await send()) await this.#limits.take(SENT, hash);
-    } finally {
-      this.#inFlight.delete(hash);
-    }
+    for (let earlier = this.#inFlight.get(hash); earlier !== undefined; earlier = this.#inFlight.get(hash))
+      await earlier;
+    const sending = this.#sendUnlessKnown(hash, send).finally(() => this.#inFlight.delete(hash));
+    this.#inFlight.set(
+      hash,
+      sending.catch(() => {}),
+    );
+    return sending;
+  }
+
+  async #sendUnlessKnown(hash: string, send: () => Promise<boolean>): Promise<boolean> {
+    if (!(await this.#limits.peek(SENT, hash)).allowed) return true;
+    if (await send()) await this.#limits.take(SENT, hash);
     return false;
   }
 }

@@ -4,6 +4,8 @@ import { messageKind } from '@footbridge/protocol/message-kind';
 
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Journal, NewEntry, StepDetail } from '../../ports/journal/journal.ts';
+import { recordedPhone } from './check-phone.ts';
+import type { CheckPhone } from './check-phone.ts';
 import type { Unsent } from './forward.ts';
 import type { Fields } from './pick-fields.ts';
 import type { Rejection } from './rejection.ts';
@@ -34,11 +36,15 @@ export function recordAccepted(
 }
 
 /** Records a message that failed a check. One without a location belongs to no tenant and is not recorded. */
-export function recordRejected(journal: Journal, received: Received, rejection: Rejection): void {
-  const { locationId } = received.fields;
+export function recordRejected(
+  journal: Journal,
+  received: Received,
+  rejection: Rejection,
+  checkPhone: CheckPhone,
+): void {
+  const { locationId, phone } = received.fields;
   if (locationId === undefined) return;
-  const { phone } = received.fields;
-  const handle = phone !== undefined && PHONE.test(phone) ? phone : null;
+  const handle = phone !== undefined && PHONE.test(phone) ? recordedPhone(checkPhone, phone) : null;
   journal.open(entryOf(received, locationId, handle), 'rejected', {
     state: 'rejected',
     code: rejection.code,
@@ -74,7 +80,7 @@ function entryOf({ request, fields }: Received, locationId: LocationId, handle: 
   };
 }
 
-/** For the operator's trail. */
+/** What the operator sees about the step. */
 function detailOf({ request, fields, key, traceparent }: Received): StepDetail {
   return {
     key: key.label,

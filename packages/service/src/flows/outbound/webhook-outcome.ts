@@ -17,5 +17,10 @@ export type WebhookOutcome =
     }
   | { readonly kind: 'unsigned'; readonly fault: SignatureFault }
   | { readonly kind: 'limited'; readonly rate: Verdict }
-  | { readonly kind: 'rejected'; readonly rejection: Rejection; readonly rate: Verdict }
+  | {
+      readonly kind: 'rejected';
+      readonly requestId: RequestId;
+      readonly rejection: Rejection;
+      readonly rate: Verdict;
+    }
   | { readonly kind: 'failed'; readonly requestId: RequestId };
