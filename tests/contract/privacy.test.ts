@@ -72,6 +72,18 @@ async function withTwoPeople(): Promise<{
   return { bridge, mac, token, files };
 }
 
+it('finds and erases a rejected message whose number has no country code', async () => {
+  const bridge = await start({});
+  const phone = '(415) 555-0188';
+  await bridge.post({ ...GOOD, phone, message: 'x'.repeat(20_001) });
+  for (const spelling of [phone, '4155550188', '+14155550188']) {
+    const path = `/operator/messages?phone=${encodeURIComponent(spelling)}`;
+    await until(async () => ((await bridge.operator('GET', path)).body['messages'] as Json[]).length === 1);
+  }
+  expect((await exported(bridge, { phone })).messages).toHaveLength(1);
+  expect((await bridge.operator('POST', ERASE, { phone })).body).toMatchObject({ messages: 1 });
+});
+
 describe('the data of one person', () => {
   it('is exported: messages, files, contacts and opt-outs, and nothing of others', async () => {
     const { bridge, files } = await withTwoPeople();

@@ -16,7 +16,10 @@ import { messagesRoutes } from './messages-routes.ts';
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-async function start(redelivered: 'written' | 'not_connected' = 'written') {
+async function start(
+  redelivered: 'written' | 'not_connected' = 'written',
+  locations: ReadonlySet<string> | null = null,
+) {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const clock = new FakeClock();
@@ -32,7 +35,7 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
-  asOperator(app);
+  asOperator(app, locations);
   messagesRoutes({
     journal,
     redeliver: async (locationId, seq) => {
@@ -41,6 +44,7 @@ async function start(redelivered: 'written' | 'not_connected' = 'written') {
     },
     texts: { until: () => undefined, textOf: () => undefined },
     audit: { record: async (entry) => void audit.push(entry) },
+    recordedPhone: (given) => given,
   })(app);
   const call = async (method: 'GET' | 'POST', url: string) => {
     const answer = await app.inject({ method, url });
@@ -116,6 +120,18 @@ describe('GET /operator/messages', () => {
 });
 
 describe('GET /operator/messages/:id', () => {
+  it('finds a message of an accessible location although another one has the same GUID later', async () => {
+    const { journal, clock, call } = await start('written', new Set(['loc1']));
+    const inGroup = { direction: 'inbound', messageId: 'guid-1' } as const;
+    journal.open(entry({ ...inGroup, id: 'own', locationId: 'loc1' }), 'received');
+    await clock.advance(1);
+    journal.open(entry({ ...inGroup, id: 'foreign', locationId: 'loc2' }), 'received');
+    journal.open(entry({ ...inGroup, id: 'other', locationId: 'loc2', messageId: 'guid-2' }), 'received');
+    expect((await call('GET', '/operator/messages/guid-1')).body).toMatchObject({ id: 'own' });
+    for (const id of ['foreign', 'guid-2'])
+      expect((await call('GET', `/operator/messages/${id}`)).status).toBe(404);
+  });
+
   it('returns the steps by request id and by the message id of the CRM', async () => {
     const { journal, call } = await start();
     const one = entry();

@@ -16,6 +16,8 @@ export interface MessagesRoutesDeps {
   /** The texts of captured locations. */
   readonly texts: Pick<TextCapture, 'until' | 'textOf'>;
   readonly audit: Pick<Audit, 'record'>;
+  /** Returns a phone number, as a person types it, in the form that the journal has. */
+  readonly recordedPhone: (given: string) => string;
 }
 
 const text = (field: string) => z.string().max(256, `${field} has at most 256 characters`).optional();
@@ -47,7 +49,7 @@ interface OfMessage {
 }
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
-export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRoutesDeps) {
+export function messagesRoutes({ journal, redeliver, texts, audit, recordedPhone }: MessagesRoutesDeps) {
   const shown = (trail: MessageTrail) => ({
     ...messageHistory(trail),
     text: texts.textOf(trail.locationId, trail.id) ?? null,
@@ -55,8 +57,9 @@ export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRou
 
   async function trailOf(request: FastifyRequest<OfMessage>): Promise<MessageTrail> {
     const { id } = request.params;
-    const trail = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
-    if (trail === undefined || !mayAccess(request, trail.locationId))
+    const newest = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
+    const trail = newest === undefined ? undefined : await accessible(newest, request);
+    if (trail === undefined)
       throw operatorError(
         'NOT_FOUND',
         'No message has this id. Request ids, inbound GUIDs and CRM message ids can be looked up for 30 days.',
@@ -64,11 +67,27 @@ export function messagesRoutes({ journal, redeliver, texts, audit }: MessagesRou
     return trail;
   }
 
+  /** Two Macs in one group receive a message with the same GUID, so an accessible location may have it too. */
+  async function accessible(
+    newest: MessageTrail,
+    request: FastifyRequest<OfMessage>,
+  ): Promise<MessageTrail | undefined> {
+    const { direction, messageId } = newest;
+    if (mayAccess(request, newest.locationId)) return newest;
+    if (messageId === null || messageId !== request.params.id) return undefined;
+    for (const locationId of visibleLocations(request, undefined) ?? []) {
+      const own = await journal.requestsOf({ direction, locationId, messageId });
+      if (own.length > 0) return own.at(-1);
+    }
+    return undefined;
+  }
+
   return (app: FastifyInstance): void => {
     app.get('/operator/messages', FILTERED, async (request) => {
       const { locationId, status, phone, ...rest } = readBody(QUERY, withoutEmpty(request.query));
       const locationIds = visibleLocations(request, locationId);
-      const page = await journal.list({ ...rest, locationIds, state: status, handle: phone });
+      const handle = phone === undefined ? undefined : recordedPhone(phone);
+      const page = await journal.list({ ...rest, locationIds, state: status, handle });
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });
 

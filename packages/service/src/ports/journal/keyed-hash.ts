@@ -35,6 +35,6 @@ export function keyedHash(keys: readonly Uint8Array[]): KeyedHash {
   };
 }
 
-/** Different spellings of one phone number are equal. */
+/** Ignores spaces and punctuation. The caller adds the country code. */
 const normalised = (handle: string): string =>
   handle.includes('@') ? handle.trim().toLowerCase() : handle.replaceAll(/[^+\d]/g, '');
