@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 
@@ -83,6 +83,18 @@ describe('attachments', () => {
     const answer = await fetch(body.url);
     expect(answer.headers.get('content-type')).toBe('image/png');
     expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
+  });
+
+  it('I8 does not let a browser cache that a file is missing', async () => {
+    const { bridge, upload } = await start();
+    const { body } = await upload(fixture('pattern.png'), { 'X-File-Name': 'holiday.png' });
+    rmSync(join(bridge.dataDir, 'assets'), { recursive: true });
+    for (const headers of [{}, { Range: 'bytes=0-9' }]) {
+      const missing = await fetch(body.url, { headers });
+      expect(missing.status).toBe(404);
+      for (const name of ['cache-control', 'etag', 'content-range', 'content-disposition'])
+        expect([name, missing.headers.get(name)]).toEqual([name, null]);
+    }
   });
 
   it('I8 converts HEIC to PNG', async () => {

@@ -28,12 +28,12 @@ export function assetRoutes({ assets, index, clock }: AssetRoutesDeps) {
           request.headers,
           new Date(clock.now()),
         );
-        void reply.code(status).headers(headers);
-        if (body === undefined || request.method === 'HEAD') return reply.send();
+        if (body === undefined || request.method === 'HEAD')
+          return reply.code(status).headers(headers).send();
         const isWhole = body.length === record.size;
         const bytes = await assets.open(id, isWhole ? undefined : body);
         if (bytes === undefined) throw new RequestError('NOT_FOUND');
-        return reply.send(bytes);
+        return reply.code(status).headers(headers).send(bytes);
       },
     });
   };

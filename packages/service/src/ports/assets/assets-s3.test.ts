@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import S3rver from '@20minutes/s3rver';
 // As in the service: it replaces the dispatcher of the built-in fetch.
@@ -90,6 +91,22 @@ describe('the S3 asset store', () => {
     } finally {
       await close();
     }
+  });
+
+  it('T53 ends the download of a part whose reader left before it began', async () => {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const server = createServer((_request, response) => {
+      response.on('close', resolve).writeHead(206, { 'Content-Length': 1_000_000 });
+      response.write('the rest never comes');
+    });
+    const endpoint = `http://127.0.0.1:${await listen(server)}/files`;
+    const spoolFolder = await mkdtemp(join(tmpdir(), 'footbridge-'));
+    const assets = await openS3Assets({ endpoint, spoolFolder, ...credentials });
+    const part = await assets.open(newAssetId(), { start: 5, length: 1_000_000 });
+    part?.destroy();
+    await ended;
+    await closeHttp(server);
+    await rm(spoolFolder, { recursive: true });
   });
 
   it('T53 keeps slow uploads on the disk, not in memory', async () => {

@@ -74,9 +74,10 @@ class S3Assets implements Assets {
     if (response === undefined) return undefined;
     const body = response.body ? Readable.fromWeb(response.body) : Readable.from([]);
     if (part === undefined) return body;
-    return Readable.from(slice(body, response.status === 206 ? 0 : part.start, part.length), {
+    const cut = Readable.from(slice(body, response.status === 206 ? 0 : part.start, part.length), {
       objectMode: false,
     });
+    return cut.once('close', () => body.destroy());
   }
 
   async stat(id: AssetId): Promise<StoredAsset | undefined> {
