@@ -49,6 +49,19 @@ export class UnusableLockError extends ConfigurationError {
   }
 }
 
+/** The simulator cannot listen on its port, for example because another agent does. */
+export class ControlPortError extends ConfigurationError {
+  override readonly name = 'ControlPortError';
+  constructor(port: number, cause: unknown) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
+    super(
+      `The simulator cannot listen on port ${port} (${reason}): choose another one with --control-port, or 0 for any free port.`,
+      { cause },
+    );
+  }
+}
+
 /** The owner pressed Control-C. */
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError';

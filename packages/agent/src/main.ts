@@ -53,7 +53,9 @@ command({
     'logLevel',
   ],
   action: async (flags, output) => {
-    const code = await run(readConfig(flags, process.env), process.env['FAILPOINTS'], output);
+    const code = await run(readConfig(flags, process.env), process.env['FAILPOINTS'], output).catch(
+      exitCodeOf,
+    );
     // A program with an open macOS prompt must not be stopped, and would keep this process alive for minutes.
     process.exit(code);
   },
@@ -248,21 +250,23 @@ function misconfigured(read: Extract<ReadResult<unknown>, { ok: false }>, output
   return EXIT.configuration;
 }
 
+/** Prints the error, and returns its exit code. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof AgentCallError) {
+    console.error(`${error.message}. Next: footbridge-agent setup on a Mac, or footbridge-agent run`);
+    return EXIT.failed;
+  }
+  if (error instanceof ConfigurationError || error instanceof InterruptedError) {
+    console.error(error.message);
+    return error instanceof ConfigurationError ? EXIT.configuration : EXIT.interrupted;
+  }
+  console.error(error);
+  return EXIT.bug;
+}
+
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  else if (error instanceof AgentCallError) {
-    console.error(`${error.message}. Next: footbridge-agent setup on a Mac, or footbridge-agent run`);
-    process.exitCode = EXIT.failed;
-  } else if (error instanceof ConfigurationError) {
-    console.error(error.message);
-    process.exitCode = EXIT.configuration;
-  } else if (error instanceof InterruptedError) {
-    console.error(error.message);
-    process.exitCode = EXIT.interrupted;
-  } else {
-    console.error(error);
-    process.exitCode = EXIT.bug;
-  }
+  process.exitCode = exitCodeOf(error);
 }

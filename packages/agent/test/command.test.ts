@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -9,7 +9,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { openAgentJournal } from '../src/agent.ts';
-import { lockDataDir } from '../src/edges/data-dir.ts';
+import { isLocked, lockDataDir } from '../src/edges/data-dir.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
@@ -125,6 +125,16 @@ describe('footbridge-agent', () => {
     expect(await command('--version')).toMatchObject({ code: 0, out: '0.1.0\n' });
   });
 
+  it('run names --control-port when another simulator uses the port', async () => {
+    const { url, port } = await service();
+    const dir = await tempDir(cleanup);
+    const args = ['--simulate', '--control-port', String(port), '--data-dir', dir];
+    const second = await command('run', '--url', url, '--location', 'L', ...args);
+    expect(second.code).toBe(3);
+    expect(JSON.parse(second.err)).toEqual({ error: expect.stringContaining('--control-port') });
+    expect(isLocked(dir)).toBe(false);
+  });
+
   it('run shuts down gracefully after a signal that arrives while it starts', async () => {
     const scripted = await service();
     const agent = new Agent({ url: scripted.url, license: 'KEY-1', location: 'location1' });
@@ -134,6 +144,18 @@ describe('footbridge-agent', () => {
     expect(await agent.halt()).toEqual({ code: 0, signal: null });
     await starting;
     expect(agent.logs.at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
+  });
+
+  it('run ends when the device token cannot be saved, so that launchd starts it again', async () => {
+    const { url } = await service();
+    const dir = await tempDir(cleanup);
+    await mkdir(join(dir, 'device-token.json.new'));
+    const args = ['--simulate', '--control-port', '0', '--data-dir', dir];
+    const failed = await command('run', '--url', url, '--license', 'KEY-1', '--location', 'L', ...args);
+    expect(failed).toMatchObject({ code: 70, err: expect.stringContaining('EISDIR') });
+    expect(failed.out).toContain('agent.failed');
+    expect(isLocked(dir)).toBe(false);
+    expect(await readdir(dir)).not.toContain('stay-away');
   });
 
   it('run finishes the job in progress before it stops', async () => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { NOT_SENT, textsOf, UNKNOWN, useCrashes } from './crashing-agent.ts';
 import { ENGINES } from './engine-agent.ts';
 import { always, serveFiles } from './file-server.ts';
-import { PNG } from './running-agent.ts';
+import { ANNA, PNG } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -70,6 +70,27 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
         ['First half', 0],
         ['', 1],
       ]);
+    });
+  });
+
+  describe('M4 kill -9 after a file was sent', () => {
+    it('M4 reports an unknown outcome when the file cannot be downloaded again', async () => {
+      let expired = false;
+      const files = await serveFiles(cleanup, (_request, response) => {
+        response.writeHead(expired ? 403 : 200, { 'content-type': 'image/png' });
+        response.end(expired ? '' : PNG);
+      });
+      const { service, agent, died, again } = await crashingAgent('step.sent:kill');
+      await agent.say(ANNA, { text: 'Hello' });
+      const frame = service.send({ phone: ANNA, message: null, attachments: [`${files.url}/a.png`] });
+      await died();
+      expired = true;
+      const revived = await again();
+      expect(await service.statusOf(frame.requestId)).toMatchObject(UNKNOWN);
+      expired = false;
+      const { requestId } = service.send({ ...frame, requestId: 'repeat' });
+      expect(await service.statusOf(requestId)).toMatchObject(UNKNOWN);
+      expect(await revived.sent()).toHaveLength(1);
     });
   });
 

@@ -228,6 +228,16 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(service.assets[0]?.bytes.equals(PNG)).toBe(true);
     });
 
+    it.each(['image/png\u2603', 'image/png\n', 'picture'])(
+      'I8 with the invalid MIME type %j is uploaded without it',
+      async (mime) => {
+        const { service, play } = await run();
+        const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, mime }] });
+        expect((await service.messageOf(guid)).attachments).toHaveLength(1);
+        expect(service.assets).toMatchObject([{ name: 'photo.png', mime: 'application/octet-stream' }]);
+      },
+    );
+
     it('I8 of a voice message comes with its duration and MIME type', async () => {
       const { service, play } = await run();
       const base64 = readFileSync(new URL('../fixtures/voice/voice_opus.caf', import.meta.url), 'base64');

@@ -48,6 +48,14 @@ describe('registration', () => {
     expect(service.activated[1]?.['deviceId']).toBe(service.activated[0]?.['deviceId']);
   });
 
+  it('M7 stays away after a 403 without a body, which the channel allows', async () => {
+    const service = await new ScriptedService().start();
+    cleanup.add(() => service.stop());
+    service.upgradeRejections = [{ status: 403, page: '' }];
+    const { agent } = await runAgent(cleanup, { service, wait: false });
+    expect(await agent.ended).toMatchObject({ state: 'away', code: 4503 });
+  });
+
   it('is given up when a new token is rejected too', async () => {
     const service = await new ScriptedService().start();
     cleanup.add(() => service.stop());
@@ -80,6 +88,27 @@ describe('registration', () => {
     ];
     await runAgent(cleanup, { service });
     expect(service.activated).toHaveLength(3);
+  });
+
+  it.each([401, 403, 404])('M7 retries an activation that a proxy answers with %s', async (status) => {
+    const service = await new ScriptedService().start();
+    cleanup.add(() => service.stop());
+    service.activations = [
+      { status, body: {} },
+      { status: 201, body: {} },
+    ];
+    await runAgent(cleanup, { service });
+    expect(service.activated).toHaveLength(2);
+  });
+
+  it('waits ten minutes at most before it retries an activation', async () => {
+    const service = await new ScriptedService().start();
+    cleanup.add(() => service.stop());
+    const body = { code: 'TOO_MANY_REQUESTS' };
+    service.activations = [{ status: 429, headers: { 'Retry-After': '3000000' }, body }];
+    const { logs } = await runAgent(cleanup, { service, wait: false });
+    const line = await until(() => logs.find((text) => text.includes('link.not_connected')));
+    expect(JSON.parse(line)).toMatchObject({ waitMs: 600_000 });
   });
 });
 
@@ -149,6 +178,21 @@ describe('the link', () => {
     const { agent } = await runAgent(cleanup, { service, wait: false });
     expect(await agent.ended).toMatchObject({ state: 'away', code });
   });
+
+  it.each([401, 403, 404, 426])(
+    'reconnects after status %s of a proxy at the upgrade, and keeps its token',
+    async (status) => {
+      const service = await new ScriptedService().start();
+      cleanup.add(() => service.stop());
+      const page = '<html>Sign in to the network</html>';
+      service.upgradeRejections = [
+        { status, page },
+        { status, page: '{"error":"no"}' },
+      ];
+      await runAgent(cleanup, { service });
+      expect(service.activated).toHaveLength(1);
+    },
+  );
 
   it('reconnects after three missed pings', async () => {
     const clock = new FakeClock(Date.now());

@@ -35,6 +35,19 @@ export interface LinkEvent {
   readonly seq?: number;
 }
 
+interface Response {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: object;
+}
+
+interface Rejection {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  /** The body that a proxy sends. The service sends JSON with a code. */
+  readonly page?: string;
+}
+
 /** A service whose responses and frames the test controls. */
 export class ScriptedService {
   readonly #http: Server;
@@ -43,12 +56,12 @@ export class ScriptedService {
   #requests = 0;
 
   /** Responses to `/mac/activate` and `/mac/pair`, in order. The last one is repeated. */
-  activations: { status: number; body: object }[] = [{ status: 201, body: { seats: { used: 1, max: 3 } } }];
+  activations: Response[] = [{ status: 201, body: { seats: { used: 1, max: 3 } } }];
   readonly activated: Record<string, unknown>[] = [];
   /** Valid tokens. */
   readonly tokens = new Set<string>();
   /** Responses to the next upgrade requests. After these, upgrades are accepted. */
-  upgradeRejections: { status: number; headers?: Record<string, string> }[] = [];
+  upgradeRejections: Rejection[] = [];
   /** Statuses for the next uploads. After these, uploads are accepted. */
   assetRejections: number[] = [];
   readonly assets: Asset[] = [];
@@ -85,8 +98,9 @@ export class ScriptedService {
         const headers = Object.entries(rejection.headers ?? {}).map(
           ([name, value]) => `${name}: ${value}\r\n`,
         );
+        const body = rejection.page ?? '{"code":"CODE"}';
         socket.end(
-          `HTTP/1.1 ${rejection.status} No\r\n${headers.join('')}Content-Length: 0\r\nConnection: close\r\n\r\n`,
+          `HTTP/1.1 ${rejection.status} No\r\n${headers.join('')}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
         );
         return;
       }
@@ -220,7 +234,7 @@ export class ScriptedService {
     });
   }
 
-  #rejectionOf(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined {
+  #rejectionOf(request: IncomingMessage): Rejection | undefined {
     const scripted = this.upgradeRejections.shift();
     if (scripted !== undefined) return scripted;
     if (request.url !== '/mac/socket') return { status: 404 };
@@ -292,12 +306,12 @@ export class ScriptedService {
     const chunks: Buffer[] = [];
     for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
-    const { status, body } = this.#respond(request, bytes);
-    response.writeHead(status, { 'content-type': 'application/json' });
+    const { status, headers, body } = this.#respond(request, bytes);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(body === undefined ? undefined : JSON.stringify(body));
   }
 
-  #respond(request: IncomingMessage, bytes: Buffer): { status: number; body?: object } {
+  #respond(request: IncomingMessage, bytes: Buffer): Response {
     if (request.url === '/health') return { status: 200, body: { status: 'ok' } };
     if (request.url === '/mac/activate' || request.url === '/mac/pair') return this.#activate(bytes);
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
@@ -315,7 +329,7 @@ export class ScriptedService {
     return { status: 201, body: { url } };
   }
 
-  #activate(bytes: Buffer): { status: number; body: object } {
+  #activate(bytes: Buffer): Response {
     const told: unknown = JSON.parse(bytes.toString());
     this.activated.push(typeof told === 'object' && told !== null ? { ...told } : {});
     const [next] = this.activations;

@@ -10,7 +10,7 @@ import { AGENT_VERSION } from '../config/version.ts';
 import { isLocked } from '../edges/data-dir.ts';
 import { LogFile } from '../edges/log-file.ts';
 import { comeBack, stayAway } from '../edges/stay-away.ts';
-import { ConfigurationError, DataDirLockedError } from '../errors.ts';
+import { ConfigurationError, ControlPortError, DataDirLockedError } from '../errors.ts';
 import type { Output } from './output.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
@@ -26,7 +26,7 @@ export async function run(read: ReadConfig, failpoints: string | undefined, outp
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     // The other agent may end at any time, and launchd must then start this one.
-    const mayRunLater = error instanceof DataDirLockedError;
+    const mayRunLater = error instanceof DataDirLockedError || error instanceof ControlPortError;
     return cannotRun([error.message], mayRunLater ? undefined : read.dataDir, output);
   }
 }
@@ -61,7 +61,13 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   try {
     log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
     const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
-    const end = await Promise.race([agent.ended, signalled]);
+    const end = await Promise.race([agent.ended, signalled]).catch(async (error: unknown) => {
+      log.error({ event: 'agent.failed', err: error }, 'link failed, stopping');
+      limitStop();
+      // Rejects with the same error.
+      await agent.stop().catch(() => {});
+      throw error;
+    });
     if (typeof end === 'string') log.info({ event: 'agent.stopping', signal: end }, 'stopping');
     const isAway = typeof end === 'object' && end.state === 'away';
     if (isAway) stayAway(config.dataDir, end.because);

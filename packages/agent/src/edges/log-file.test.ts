@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -34,4 +34,20 @@ it('continues a log that is there, and discards the oldest file', async () => {
     'file 1\n',
     'file 2\n',
   ]);
+});
+
+it('goes on in the same file when it cannot be rotated', async () => {
+  const path = join(await tempDir(cleanup), 'agent.log');
+  writeFileSync(`${path}.2`, 'old\n');
+  mkdirSync(`${path}.3`);
+  const log = new LogFile(path, 10);
+  for (const line of ['line 1\n', 'lost\n', 'line 3\n']) log.write(line);
+  log.close();
+  expect(readFileSync(path, 'utf8')).toBe('line 1\nline 3\n');
+});
+
+it.runIf(existsSync('/dev/full'))('does not throw when the disk is full', () => {
+  const log = new LogFile('/dev/full');
+  expect(() => log.write('line\n')).not.toThrow();
+  log.close();
 });

@@ -25,23 +25,30 @@ export class LogFile {
     this.#bytes = fstatSync(this.#file).size;
   }
 
+  /** Never throws: a full disk costs lines of the log, not the connection to the service. */
   write(line: string): void {
     const bytes = Buffer.from(line);
-    if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotate();
-    writeSync(this.#file, bytes);
-    this.#bytes += bytes.length;
+    try {
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotate();
+      this.#bytes += writeSync(this.#file, bytes);
+    } catch {
+      // The line is lost.
+    }
   }
 
   close(): void {
     closeSync(this.#file);
   }
 
+  /** If it fails, the log goes on in its present file and is rotated at the next limit. */
   #rotate(): void {
-    this.close();
+    this.#bytes = 0;
     const files = logFiles(this.#path);
     for (let index = files.length - 1; index > 0; index--) renameIfThere(files[index - 1], files[index]);
-    this.#file = openSync(this.#path, 'a', 0o600);
-    this.#bytes = fstatSync(this.#file).size;
+    const next = openSync(this.#path, 'a', 0o600);
+    // Closed last: the number of a closed file may already belong to the journal.
+    this.close();
+    this.#file = next;
   }
 }
 

@@ -9,6 +9,9 @@ const TIMEOUT_MS = 120_000;
 /** Statuses after which a retry cannot succeed. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
+/** A person can send any text as a MIME type, and a request with an invalid header would fail for ever. */
+const MIME_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
+
 /** Uploads files to the service. */
 export function createUploads(url: string, token: () => Promise<string | undefined>): Uploads {
   return {
@@ -25,7 +28,7 @@ export function createUploads(url: string, token: () => Promise<string | undefin
           method: 'POST',
           headers: {
             authorization: `Bearer ${deviceToken}`,
-            'content-type': file.mime,
+            'content-type': MIME_TYPE.test(file.mime) ? file.mime : 'application/octet-stream',
             'content-length': String(size),
             // Header values must be ASCII.
             'x-file-name': encodeURIComponent(file.name.toWellFormed()),

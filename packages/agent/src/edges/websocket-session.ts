@@ -1,5 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import { addAbortSignal } from 'node:stream';
+
 import { MAX_FRAME_BYTES, parseServiceFrame, SUBPROTOCOL, writeFrame } from '@footbridge/protocol/frames';
 import type { RegisterFrame, RequestNames, ServiceFrame } from '@footbridge/protocol/frames';
+import { readObject } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
@@ -31,6 +35,7 @@ const CONFIRMS = 'received';
 /** Tells the service that this session replies to `reach_request` frames. */
 const REPLIES = 'reach';
 const CLOSE_TIMEOUT_MS = 1_000;
+const MAX_REJECTION_UNITS = 16 * 1024;
 
 /** One WebSocket connection to the service. */
 export class WebSocketSession implements Session {
@@ -86,10 +91,13 @@ export class WebSocketSession implements Session {
       if (!isBinary && Buffer.isBuffer(data)) this.#receive(data.toString());
     });
     socket.on('unexpected-response', (request, response) => {
-      const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#deps.clock.now());
-      this.#finish({ how: 'rejected', status: response.statusCode ?? 0, retryAfterMs });
-      response.resume();
-      request.destroy();
+      const { clock, settings } = this.#deps;
+      const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.now());
+      const status = response.statusCode ?? 0;
+      void isFromService(response, settings.connectTimeoutMs).then((isOurs) => {
+        this.#finish({ how: 'rejected', status, isFromService: isOurs, retryAfterMs });
+        request.destroy();
+      });
     });
     socket.on('error', (error) => {
       const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
@@ -160,6 +168,21 @@ export class WebSocketSession implements Session {
   #finish(end: SessionEnd): void {
     this.#heartbeat.abort();
     this.#resolveEnded(end);
+  }
+}
+
+/** The service rejects an upgrade with JSON that has a `code`, or with the status alone. Anything else is the page of a proxy or a captive portal. */
+async function isFromService(response: IncomingMessage, timeoutMs: number): Promise<boolean> {
+  try {
+    addAbortSignal(AbortSignal.timeout(timeoutMs), response);
+    let body = '';
+    for await (const chunk of response.setEncoding('utf8')) {
+      body += String(chunk);
+      if (body.length > MAX_REJECTION_UNITS) return false;
+    }
+    return body === '' || typeof readObject(body)['code'] === 'string';
+  } catch {
+    return false;
   }
 }
 

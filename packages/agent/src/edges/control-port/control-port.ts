@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Log } from '@footbridge/runtime/log';
 import { createServer } from '@footbridge/runtime/node-http';
 
+import { ControlPortError } from '../../errors.ts';
 import { SimulationError } from '../../ports/messages/simulation.ts';
 import type { Simulation } from '../../ports/messages/simulation.ts';
 import { handleCall } from './calls.ts';
@@ -16,7 +17,7 @@ export interface ControlPort {
   close(): Promise<void>;
 }
 
-/** Opens the control port of the simulator: JSON over HTTP on 127.0.0.1. */
+/** Opens the control port of the simulator: JSON over HTTP on 127.0.0.1. Rejects with a ControlPortError if it cannot. */
 export async function openControlPort(port: number, simulation: Simulation, log: Log): Promise<ControlPort> {
   const server = createServer((request, response) => {
     handle(request, response, simulation).catch((error: unknown) => {
@@ -25,7 +26,9 @@ export async function openControlPort(port: number, simulation: Simulation, log:
     });
   });
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw new ControlPortError(port, error);
+  });
   return {
     url: `http://127.0.0.1:${portOf(server)}`,
     close: async () => {

@@ -151,8 +151,11 @@ function tokenOf({ status, body }: ActivationResponse): string | undefined {
 }
 
 function failureOf({ status, body, retryAfterMs }: ActivationResponse): ActivationFailure {
-  const code = typeof body['code'] === 'string' ? body['code'] : `HTTP_${status}`;
-  const final = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
+  // Without a code it is the response of a proxy or a captive portal, which says nothing about the license.
+  const isFromService = typeof body['code'] === 'string';
+  const code = isFromService ? String(body['code']) : `HTTP_${status}`;
+  const isRejection = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
+  const final = isFromService && isRejection;
   const message = explain(code, body) ?? `The service answered the activation with ${status}`;
   return { ok: false, final, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }

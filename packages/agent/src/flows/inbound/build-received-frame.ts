@@ -10,6 +10,8 @@ import { readTapbackCode } from '../../ports/messages/tapbacks.ts';
 const MAX_TEXT_BYTES = MAX_FRAME_BYTES - 96 * 1024;
 const MAX_RECIPIENTS = 64;
 const MAX_FIELD = 256;
+const MAX_RAW_GUID = 512;
+const MAX_EMOJI = 64;
 const MAX_DESCRIPTION = 1000;
 
 /** The text of a message of which nothing can be shown: an empty message would look like a fault of the CRM. */
@@ -95,20 +97,24 @@ function metadataOf(
 ): Content & Pick<MessageReceivedFrame, 'replyTo'> {
   return {
     ...contentOf(row, durationMs),
-    ...(row.replyTo === undefined ? {} : { replyTo: { guid: row.replyTo } }),
+    ...(isGuid(row.replyTo) ? { replyTo: { guid: row.replyTo } } : {}),
   };
 }
 
-/** Returns at most one of the fields: a sticker reaction is a reaction, a voice message with an effect a voice message. */
+/**
+ * Returns at most one of the fields: a sticker reaction is a reaction, a voice message with an effect a voice message. Leaves out
+ * values that the frame does not allow: an invalid frame would lose the message.
+ */
 function contentOf(row: StoredRow, durationMs: number | undefined): Content {
   const [file] = row.attachments;
   if (row.tapback !== undefined) {
     const reaction = reactionOf(row.tapback, file);
     return reaction === undefined ? {} : { reaction };
   }
-  if (file?.isSticker === true) return { sticker: stickerOf(file) };
+  if (file?.isSticker === true) return file.guid === '' ? {} : { sticker: stickerOf(file) };
   if (row.isVoice) {
-    const duration = durationMs === undefined ? {} : { duration_ms: Math.max(0, Math.round(durationMs)) };
+    const ms = Math.max(0, Math.round(durationMs ?? NaN));
+    const duration = Number.isSafeInteger(ms) ? { duration_ms: ms } : {};
     return { voice: { ...duration, ...(file === undefined ? {} : { mime_type: shorten(file.mime) }) } };
   }
   return row.effect === undefined ? {} : { animation: animationOf(row.effect) };
@@ -119,19 +125,21 @@ function reactionOf(
   sticker: StoredAttachment | undefined,
 ): InboundReaction | undefined {
   const tapback = readTapbackCode(stored.type);
-  if (tapback === undefined) return undefined;
+  if (tapback === undefined || !isGuid(stored.targetGuid)) return undefined;
   const common = {
     kind: tapback.kind,
     action: tapback.action,
     target_message_guid: stored.targetGuid,
-    target_message_guid_raw: stored.targetRaw,
+    ...(stored.targetRaw.length <= MAX_RAW_GUID ? { target_message_guid_raw: stored.targetRaw } : {}),
   };
   if (tapback.kind === 'classic') return { ...common, type: tapback.type };
   if (tapback.kind === 'emoji') {
-    return stored.emoji === undefined ? common : { ...common, emoji: stored.emoji };
+    const { emoji } = stored;
+    return emoji === undefined || emoji.length > MAX_EMOJI ? common : { ...common, emoji };
   }
-  // F6 requires a sticker guid. Without the sticker's file the guid of the target is used.
-  return { ...common, sticker: sticker === undefined ? { guid: stored.targetGuid } : stickerOf(sticker) };
+  // F6 requires a sticker guid. Without the sticker's own the guid of the target is used.
+  const guid = sticker?.guid || stored.targetGuid;
+  return { ...common, sticker: sticker === undefined ? { guid } : stickerOf({ ...sticker, guid }) };
 }
 
 function stickerOf(file: StoredAttachment): InboundSticker {
@@ -151,6 +159,10 @@ function animationOf(id: string): Animation {
   if (known !== undefined) return { effect: known.name, kind: known.kind };
   const kind = id.includes('expressivesend') ? 'bubble' : 'screen';
   return { effect: id.split('.').at(-1)?.slice(0, 128) || 'unknown', kind };
+}
+
+function isGuid(text: string | undefined): text is string {
+  return text !== undefined && text !== '' && text.length <= MAX_FIELD;
 }
 
 function shorten(text: string): string {

@@ -8,6 +8,13 @@ const closed = (code: number, reason = ''): SessionEnd => ({ how: 'closed', code
 const rejected = (status: number, retryAfterMs?: number): SessionEnd => ({
   how: 'rejected',
   status,
+  isFromService: true,
+  retryAfterMs,
+});
+const byProxy = (status: number, retryAfterMs?: number): SessionEnd => ({
+  how: 'rejected',
+  status,
+  isFromService: false,
   retryAfterMs,
 });
 
@@ -31,6 +38,10 @@ describe('afterClose', () => {
     [rejected(426), { do: 'stay-away' }],
     [rejected(429, 3_000), { do: 'reconnect', wait: 3_000 }],
     [rejected(503), { do: 'reconnect', wait: 'backoff' }],
+    [byProxy(401), { do: 'reconnect', wait: 'backoff' }],
+    [byProxy(403), { do: 'reconnect', wait: 'backoff' }],
+    [byProxy(403, 3_000), { do: 'reconnect', wait: 3_000 }],
+    [byProxy(426), { do: 'reconnect', wait: 'backoff' }],
     [{ how: 'timeout' }, { do: 'reconnect', wait: 'backoff' }],
     [{ how: 'woke' }, { do: 'reconnect', wait: 0 }],
     [

@@ -3,8 +3,14 @@ import { CLOSE, staysAway } from '@footbridge/protocol/close-codes';
 /** How a session ended, or why none was opened. */
 export type SessionEnd =
   | { readonly how: 'unreachable'; readonly detail: string }
-  /** The service answered the upgrade request with an HTTP status. */
-  | { readonly how: 'rejected'; readonly status: number; readonly retryAfterMs: number | undefined }
+  /** The upgrade request was answered with an HTTP status. */
+  | {
+      readonly how: 'rejected';
+      readonly status: number;
+      /** False for the page of a proxy or a captive portal. */
+      readonly isFromService: boolean;
+      readonly retryAfterMs: number | undefined;
+    }
   | { readonly how: 'closed'; readonly code: number; readonly reason: string }
   /** Three pings were missed, or `registered` never came. The connection is dead even if TCP has not noticed. */
   | { readonly how: 'timeout' }
@@ -38,15 +44,19 @@ export function afterClose(end: SessionEnd, options: { readonly protocolWaitMs: 
   return afterCloseCode(end, options.protocolWaitMs);
 }
 
-function afterStatus({ status, retryAfterMs }: Extract<SessionEnd, { how: 'rejected' }>): NextAction {
+function afterStatus({
+  status,
+  isFromService,
+  retryAfterMs,
+}: Extract<SessionEnd, { how: 'rejected' }>): NextAction {
+  // A proxy or a captive portal knows nothing about this Mac, and goes away without a person who acts.
+  if (!isFromService) return retry(`the network answered ${status}, not the service`, retryAfterMs);
   if (status === 401) return { do: 'renew-token' };
   if (status === 403) return stayAway(CLOSE.suspended, 'the license is suspended');
   if (status === 426) {
     return stayAway(4500, 'the service uses another version of the channel: update the agent or the service');
   }
-  const because = `the service answered ${status}`;
-  if (retryAfterMs !== undefined) return wait(retryAfterMs, because);
-  return backoff(because);
+  return retry(`the service answered ${status}`, retryAfterMs);
 }
 
 function afterCloseCode(
@@ -76,6 +86,11 @@ const STAY_AWAY_REASONS: Readonly<Record<number, string>> = {
   [CLOSE.suspended]: 'the license is suspended or this device was revoked',
   [CLOSE.foreignLocation]: 'this location belongs to another license',
 };
+
+/** Reconnects after the delay that the service asked for, within a limit, else with backoff. */
+export function retry(because: string, retryAfterMs: number | undefined): NextAction {
+  return retryAfterMs === undefined ? backoff(because) : wait(retryAfterMs, because);
+}
 
 function backoff(because: string): NextAction {
   return { do: 'reconnect', wait: 'backoff', because };

@@ -5,7 +5,7 @@ import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Outbox } from '../../ports/journal/journal.ts';
-import { afterClose, backoffMs, JITTER_ATTEMPT } from './after-close.ts';
+import { afterClose, backoffMs, JITTER_ATTEMPT, retry } from './after-close.ts';
 import type { NextAction } from './after-close.ts';
 import { detectSleep } from './detect-sleep.ts';
 import type { LinkState } from './link-state.ts';
@@ -208,6 +208,6 @@ export class Link {
 
 function afterTokenFailure(failure: Extract<TokenResult, { ok: false }>): NextAction {
   const because = `${failure.message} (${failure.code})`;
-  if (!failure.final) return { do: 'reconnect', wait: failure.retryAfterMs ?? 'backoff', because };
+  if (!failure.final) return retry(because, failure.retryAfterMs);
   return { do: 'stay-away', code: failure.code, because };
 }

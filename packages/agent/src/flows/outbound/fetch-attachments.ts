@@ -15,17 +15,15 @@ const CODES = {
 /** Downloads all attachments before anything is sent, so that a missing file does not leave half a message sent. */
 export async function fetchAttachments(
   urls: readonly string[],
-  { downloads, scratch }: JobDeps,
+  { downloads, scratch, steps }: JobDeps,
 ): Promise<readonly LocalFile[] | Failed> {
   const folder = await scratch.folder();
   const files: LocalFile[] = [];
   for (const [index, url] of urls.entries()) {
     const downloaded = await downloads.fetch(url, folder, LIMITS);
     if (!downloaded.ok) {
-      return failed(
-        CODES[downloaded.reason],
-        `Attachment ${index + 1} could not be downloaded: ${downloaded.message}. Nothing was sent.`,
-      );
+      const problem = `Attachment ${index + 1} could not be downloaded: ${downloaded.message}.`;
+      return failed(CODES[downloaded.reason], steps.haveBegun() ? problem : `${problem} Nothing was sent.`);
     }
     files.push(downloaded.file);
   }

@@ -6,8 +6,9 @@ import type { Log } from '@footbridge/runtime/log';
 import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
 import { acceptRequest, rejectInvalid } from './accept-request.ts';
 import { HeldJobs } from './held-jobs.ts';
-import type { Held, Outcome } from './outcome.ts';
+import type { Failed, Held, Outcome } from './outcome.ts';
 import { reportStatus } from './report-status.ts';
+import { INTERRUPTED } from './steps.ts';
 
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
@@ -180,10 +181,11 @@ export class Queue {
   }
 
   async #perform(job: Job): Promise<JobResult | Held> {
-    const { perform, journal, clock, limitWaitMs, log } = this.#deps;
+    const { perform, clock, limitWaitMs, log } = this.#deps;
     try {
       if (job.frame === undefined) throw new Error('The journal has a pending job without its request');
       const outcome = await perform(job, job.frame);
+      if (outcome.state === 'failed' && this.#hasUnfinishedStep(job)) return this.#interrupted(job, outcome);
       if (outcome.state !== 'held') return resultOf(outcome);
       return clock.now() - job.changedAt < limitWaitMs ? outcome : overLimit(outcome);
     } catch (error) {
@@ -191,10 +193,23 @@ export class Queue {
         { event: 'queue.job_failed_unexpectedly', err: error, messageId: job.messageId },
         'job failed unexpectedly',
       );
-      const began = journal.jobs.unfinishedSteps(job.key).length > 0;
+      const began = this.#hasUnfinishedStep(job);
       const message = began ? 'outcome unknown: an unexpected error while sending' : 'an unexpected error';
       return { state: began ? 'unknown' : 'failed', error: { code: 'INTERNAL_ERROR', message } };
     }
+  }
+
+  #hasUnfinishedStep({ key }: Job): boolean {
+    return this.#deps.journal.jobs.unfinishedSteps(key).length > 0;
+  }
+
+  /** A send of an earlier process may have arrived, and this attempt failed before it could look for it (M4). */
+  #interrupted({ messageId }: Job, { code, message }: Failed): JobResult {
+    this.#deps.log.warn(
+      { event: 'queue.outcome_unknown', messageId, code, reason: message },
+      'outcome of an interrupted send unknown',
+    );
+    return { state: 'unknown', error: { code: INTERRUPTED.code, message: INTERRUPTED.message } };
   }
 
   /** Ends the job and reports it to its requests in one transaction, so that neither happens without the other. */

@@ -33,7 +33,8 @@ export interface StepsDeps {
 
 type UnknownResult = Extract<SendResult, { result: 'unknown' }>;
 
-const RESTARTED: UnknownResult = {
+/** The process that began a send died, and the outcome was not found. */
+export const INTERRUPTED: UnknownResult = {
   result: 'unknown',
   code: 'INTERNAL_ERROR',
   message:
@@ -67,7 +68,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
     once: async (name, send, outcome, content) => {
       const earlier = jobs.findStep(key, name);
       if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };
-      if (earlier !== undefined) return record(name, await lookUp(RESTARTED, earlier.watermark, outcome));
+      if (earlier !== undefined) return record(name, await lookUp(INTERRUPTED, earlier.watermark, outcome));
       failpoint('step.before');
       const since = store.position();
       jobs.beginStep(key, name, since, content === undefined ? undefined : { content, at: clock.now() });

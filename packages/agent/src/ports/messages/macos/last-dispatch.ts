@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { contentKey } from '../content-key.ts';
 import type { OutgoingMessage } from '../messages.ts';
 import { parseLines } from './osascript.ts';
 import type { SendLine } from './programs/send.ts';
-import { stagedName } from './stage-file.ts';
 
 /**
- * What the last send program did, on disk: it outlives the agent, and so does the program. The file has the hash of the content, the
+ * What the last send program did, on disk: it outlives the agent, and so does the program. The file has the key of the content, the
  * process id of the program, and the lines that the program wrote.
  */
 export class LastDispatch {
@@ -21,7 +20,7 @@ export class LastDispatch {
   /** Call before the program starts. */
   begin(message: OutgoingMessage): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-    writeFileSync(this.path, `${JSON.stringify({ content: hashOf(message) })}\n`, { mode: 0o600 });
+    writeFileSync(this.path, `${JSON.stringify({ content: contentKey(message) })}\n`, { mode: 0o600 });
   }
 
   /** Call before the program gets its input: without it, the program does nothing. */
@@ -31,7 +30,8 @@ export class LastDispatch {
 
   /**
    * Returns how far the program of this message came. `nothing`: certainly no message was sent. `dispatched`: Messages got the message,
-   * or may have got it. `running`: that is not decided yet.
+   * or may have got it. `running`: that is not decided yet. The progress of another file counts as that of this one: a second download
+   * can have another name.
    */
   progressOf(message: OutgoingMessage): 'nothing' | 'running' | 'dispatched' {
     const [header, started, ...steps] = this.#read() as [
@@ -39,7 +39,7 @@ export class LastDispatch {
       { pid?: number }?,
       ...SendLine[],
     ];
-    if (header?.content !== hashOf(message) || started?.pid === undefined) return 'nothing';
+    if (header?.content !== contentKey(message) || started?.pid === undefined) return 'nothing';
     if (steps.some(({ step }) => step === 'dispatching')) return 'dispatched';
     return steps.length > 0 || !isRunning(started.pid) ? 'nothing' : 'running';
   }
@@ -51,11 +51,6 @@ export class LastDispatch {
       return [];
     }
   }
-}
-
-function hashOf(message: OutgoingMessage): string {
-  const content = message.kind === 'text' ? message.text : stagedName(message.file.name);
-  return createHash('sha256').update(content).digest('base64url');
 }
 
 function isRunning(pid: number): boolean {

@@ -90,6 +90,15 @@ describe('M4 an interrupted send', () => {
     expect(await recovered()).toMatchObject({ result: 'unknown' });
   });
 
+  it('M4 of a file is unknown when the file that was downloaded again has another name', async () => {
+    const file = { path: '/a.png', name: 'export-1.png', mime: 'image/png' };
+    record.begin({ kind: 'file', file });
+    record.started(deadPid());
+    write('dispatching');
+    const renamed = { kind: 'file', file: { ...file, name: 'export-2.png' } } as const;
+    expect(await recovered(renamed)).toMatchObject({ result: 'unknown' });
+  });
+
   it('M4 is unknown while its program runs, and found when the program goes on', async () => {
     record.begin(HELLO);
     record.started(process.pid);
