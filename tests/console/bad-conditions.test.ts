@@ -70,6 +70,19 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     await bridge.post({ locationId: text }, { unsigned: true });
   }
 
+  /** Creates several licenses and assigns a new location to one that is not the first. Returns the id of that license. */
+  async function ownedLocation(locationId: string): Promise<string> {
+    const license = async () => (await create('/operator/licenses', { label: 'Agency', maxSeats: 1 }))['id'];
+    const [, owner = ''] = [await license(), await license(), await license()];
+    await bridge.operator('PUT', `/operator/locations/${locationId}`, { licenseId: owner });
+    return owner;
+  }
+
+  async function expectOwner(locationId: string, licenseId: string): Promise<void> {
+    const { body } = await bridge.operator('GET', '/operator/locations');
+    expect(body['locations']).toContainEqual(expect.objectContaining({ locationId, licenseId }));
+  }
+
   async function openIssues(): Promise<number> {
     await bridge.clock.skip(15_000);
     return ((await bridge.operator('GET', '/operator/issues')).body['issues'] as unknown[]).length;
@@ -131,9 +144,7 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
   });
 
   it('M12 keeps the license of a location when the list of locations arrives late', async () => {
-    const license = async () => (await create('/operator/licenses', { label: 'Agency', maxSeats: 1 }))['id'];
-    const [, owner] = [await license(), await license(), await license()];
-    await bridge.operator('PUT', '/operator/locations/locOwned', { licenseId: owner });
+    const owner = await ownedLocation('locOwned');
     const page = await browser.open('/audit');
     await page.route('**/operator/locations', () => {});
     const licenses = page.waitForResponse('**/operator/licenses');
@@ -141,10 +152,149 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     await (await licenses).finished();
     await page.getByRole('button', { name: 'Create pairing code' }).click();
     await page.getByText('Waiting for the Mac').waitFor(WITHIN);
-    const { body } = await bridge.operator('GET', '/operator/locations');
-    expect(body['locations']).toContainEqual(
-      expect.objectContaining({ locationId: 'locOwned', licenseId: owner }),
+    await expectOwner('locOwned', owner);
+  });
+
+  it('M12 keeps the license of a location whose id was pasted with spaces', async () => {
+    const owner = await ownedLocation('locPasted');
+    const page = await browser.open('/macs/pair');
+    await page.getByLabel('Location id').fill('locNew');
+    await page.getByLabel('License').waitFor(WITHIN);
+    await page.getByLabel('Location id').fill(' locPasted ');
+    await page.getByRole('button', { name: 'Create pairing code' }).click();
+    await page.getByText('Waiting for the Mac').waitFor(WITHIN);
+    await expectOwner('locPasted', owner);
+    expect(await page.getByLabel('License').count()).toBe(0);
+  });
+
+  it('M12 sets the number of seats that the field shows after a change elsewhere', async () => {
+    const { id = '' } = await create('/operator/licenses', { label: 'Changed elsewhere', maxSeats: 5 });
+    const seats = async () => {
+      const { body } = await bridge.operator('GET', '/operator/licenses');
+      const licenses = body['licenses'] as { id: string; seats: { max: number } }[];
+      return licenses.find((license) => license.id === id)?.seats.max;
+    };
+    const page = await browser.open('/macs');
+    const card = page.locator('section').filter({ hasText: 'Changed elsewhere' });
+    const field = card.getByRole('spinbutton');
+    const set = async () => {
+      const response = page.waitForResponse(`**/operator/licenses/${id}`);
+      await card.getByRole('button', { name: 'Change seats' }).click();
+      await (await response).finished();
+    };
+    await card.getByText('0 of 5 seats in use').waitFor(WITHIN);
+    await bridge.operator('PATCH', `/operator/licenses/${id}`, { maxSeats: 10 });
+    await card.getByText('0 of 10 seats in use').waitFor(WITHIN);
+    expect(await field.inputValue()).toBe('10');
+    await set();
+    expect(await seats()).toBe(10);
+    await field.fill('7');
+    await set();
+    expect(await seats()).toBe(7);
+  });
+
+  it('S6 shows nothing of another message under the address of an unknown one', async () => {
+    await bridge.webhook({ messageId: 'm-known' });
+    const page = await browser.open('/messages/m-known');
+    await page.getByRole('article').waitFor(WITHIN);
+    await page.evaluate(
+      "history.pushState(null, '', '/console/messages/m-unknown'); dispatchEvent(new PopStateEvent('popstate'))",
     );
+    await page.getByRole('article').waitFor({ ...WITHIN, state: 'detached' });
+    await page.getByText('No message').waitFor(WITHIN);
+  });
+
+  it('S6 no longer shows a message that was erased', async () => {
+    const phone = '+15555550163';
+    await bridge.webhook({ messageId: 'm-erased', phone });
+    const page = await browser.open('/messages/m-erased');
+    await page.getByRole('article').waitFor(WITHIN);
+    expect((await bridge.operator('POST', '/operator/privacy/erase', { phone })).status).toBe(200);
+    await page.getByRole('article').waitFor({ ...WITHIN, state: 'detached' });
+  });
+
+  it('S6 keeps all entries of the audit log on the page while new ones arrive', async () => {
+    let count = 0;
+    const change = async (times: number) => {
+      for (const end = count + times; count < end; count++)
+        await bridge.operator('PUT', `/operator/locations/audited-${count}/capture`);
+    };
+    await change(60);
+    const page = await browser.open('/audit');
+    const cells = page.getByRole('cell', { name: /^audited-\d+$/ });
+    await page.getByRole('cell', { name: 'audited-59', exact: true }).waitFor(WITHIN);
+    await page.getByRole('button', { name: 'older' }).click();
+    await page.getByRole('cell', { name: 'audited-0', exact: true }).waitFor(WITHIN);
+    for (const total of [100, 140]) {
+      await change(40);
+      await page.getByRole('cell', { name: `audited-${total - 1}`, exact: true }).waitFor(WITHIN);
+      expect(await cells.count()).toBe(total);
+    }
+  });
+
+  /** Starts a search for an id. Returns a function that lets its response through. */
+  async function startSlowSearch(page: Page, id: string): Promise<() => Promise<void>> {
+    const isSent = Promise.withResolvers<void>();
+    const isAllowed = Promise.withResolvers<void>();
+    await page.route(`**/operator/messages/${id}`, async (route) => {
+      isSent.resolve();
+      await isAllowed.promise;
+      await route.continue();
+    });
+    await page.getByRole('searchbox').fill(id);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await isSent.promise;
+    return async () => {
+      const response = page.waitForResponse(`**/operator/messages/${id}`);
+      isAllowed.resolve();
+      await (await response).finished();
+    };
+  }
+
+  it('S6 stays on the page that the user opened while a search was running', async () => {
+    const page = await browser.open('/messages');
+    const respond = await startSlowSearch(page, 'slow-id');
+    await page.getByRole('link', { name: 'Issues' }).click();
+    await respond();
+    await page.getByRole('heading', { name: 'Issues' }).waitFor(WITHIN);
+    expect(new URL(page.url()).pathname).toBe('/console/issues');
+  });
+
+  it('S6 shows the result of the last of two searches', async () => {
+    const page = await browser.open('/messages');
+    const respondFirst = await startSlowSearch(page, 'first-id');
+    const respondLast = await startSlowSearch(page, 'last-id');
+    await respondFirst();
+    await respondLast();
+    await expect.poll(() => new URL(page.url()).search, WITHIN).toBe('?contactId=last-id');
+  });
+
+  it('S6 says in words for a person that the token is wrong', async () => {
+    const page = await browser.open('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(page, 'wrong');
+    await page.getByRole('alert').filter({ hasText: 'does not accept this token' }).waitFor(WITHIN);
+    expect(await page.getByText('Bearer').count()).toBe(0);
+  });
+
+  it.each([
+    [400, 'This sign-in link is not complete'],
+    [429, 'Too many sign-ins failed'],
+  ])('S6 shows the sign-in form, and the reason, when a link gets %i', async (status, reason) => {
+    const page = await browser.open('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    let attempts = 0;
+    await page.route('**/operator/session', async (route) => {
+      if (route.request().method() !== 'POST') return await route.continue();
+      attempts++;
+      await route.fulfill({ status, json: { error: 'ERROR', message: 'For programs' } });
+    });
+    await page.goto(`${bridge.bridge.operatorUrl}/console/#code=abc`);
+    await page.getByLabel('Operator token').waitFor(WITHIN);
+    await page.getByText(reason).waitFor(WITHIN);
+    // Longer than the delay between the attempts to reach a service that does not respond.
+    await page.waitForTimeout(4000);
+    expect(attempts).toBe(1);
   });
 
   it('S6 notices a restart of the service, and is live again by itself', async () => {

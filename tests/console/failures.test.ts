@@ -38,7 +38,7 @@ const REJECTED: readonly [code: string, fields: object, ...Words][] = [
     /Correct the contact's phone number/,
   ],
   ['INVALID_ATTACHMENTS', { attachments: 'a.png' }, /attachments is not an array/, /Upload the files first/],
-  ['UNSUPPORTED_MESSAGE_TYPE', { type: 'Email' }, /is not SMS/, /CRM_ACCEPTED_TYPES/],
+  ['UNSUPPORTED_MESSAGE_TYPE', { type: 'Email' }, /is not an accepted type/, /CRM_ACCEPTED_TYPES/],
   ['LOCATION_NOT_CONNECTED', { locationId: 'loc-away' }, /No Mac is connected/, /Send it again when the Mac/],
   [
     'OPTED_OUT',

@@ -132,7 +132,7 @@ function Page() {
   if (session.value === null) return <SignIn />;
   const { path } = route.value;
   const [, messageId] = /^\/messages\/(.+)$/.exec(path) ?? [];
-  if (messageId !== undefined) return <TrailPage id={decodeURIComponent(messageId)} />;
+  if (messageId !== undefined) return <TrailPage key={messageId} id={decodeURIComponent(messageId)} />;
   if (path === '/macs/pair') return <PairPage />;
   if (path.startsWith('/macs')) return <MacsPage />;
   if (path.startsWith('/highlevel')) return <ConnectPage />;

@@ -70,6 +70,11 @@ function noteClock(date: string | null): void {
 }
 
 const RETRY_MS = 3000;
+/** Why a sign-in link does not work, by status. */
+const LINK_PROBLEMS: Readonly<Record<number, string>> = {
+  401: TEXTS.linkUsed,
+  429: TEXTS.linkTooMany,
+};
 
 /** Returns the code of a sign-in link and removes it from the address. It is in the fragment, which browsers do not send to servers. */
 function takeCode(): string | undefined {
@@ -86,18 +91,23 @@ export async function startSession(code = takeCode()): Promise<void> {
         ? await call<Session>('GET', '/operator/session')
         : await call<Session>('POST', '/operator/session', { code });
   } catch (error) {
-    const isRejected = error instanceof ApiError && error.status === 401;
-    if (!isRejected) return void setTimeout(() => void startSession(code), RETRY_MS);
+    const status = error instanceof ApiError ? error.status : 0;
+    if (status < 400 || status >= 500) return void setTimeout(() => void startSession(code), RETRY_MS);
     if (code === undefined) return void (session.value = null);
-    notice.value = TEXTS.linkUsed;
+    notice.value = LINK_PROBLEMS[status] ?? TEXTS.linkInvalid;
     // The browser may have an earlier session.
     await startSession();
   }
 }
 
 export async function signIn(token: string): Promise<void> {
-  session.value = await call<Session>('POST', '/operator/session', { token });
-  notice.value = undefined;
+  try {
+    session.value = await call<Session>('POST', '/operator/session', { token });
+    notice.value = undefined;
+  } catch (error) {
+    // The message of the service explains the Authorization header, which this form does not use.
+    throw error instanceof ApiError && error.status === 401 ? new ApiError(401, TEXTS.tokenRejected) : error;
+  }
 }
 
 export async function signOut(): Promise<void> {

@@ -18,9 +18,13 @@ export const TEXTS = {
   signInTitle: 'Sign in to the console',
   token: 'Operator token',
   tokenHint: 'It is in OPERATOR_TOKEN, or in the file operator-token of the data folder.',
+  tokenRejected:
+    'The service does not accept this token. Check that it is complete, and that it was not removed.',
   sessionEnded: 'You were signed out: the session has expired, or its token was removed.',
   linkUsed:
     'This sign-in link has been used already, or it is more than a minute old. Run “footbridge console” for a new one.',
+  linkInvalid: 'This sign-in link is not complete. Run “footbridge console” for a new one.',
+  linkTooMany: 'Too many sign-ins failed. Wait a minute, then run “footbridge console” for a new link.',
   unreachable: 'The service does not respond. This page tries again every few seconds.',
   allWell: 'All tenants can text.',
   noTenants: 'There are no tenants yet. Create a license, then pair a Mac with a location.',

@@ -3,7 +3,7 @@ import type { ReadonlySignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { changes } from './live.ts';
-import { call } from './session.ts';
+import { ApiError, call } from './session.ts';
 
 const POLL_MS = 5000;
 
@@ -16,7 +16,7 @@ export interface Data<T> {
   readonly reload: () => void;
 }
 
-/** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile. */
+/** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile, unless the resource no longer exists. */
 export function useData<T>(path: string, options: { readonly refresh: boolean }): Data<T> {
   const value = useSignal<T | undefined>(undefined);
   const of = useSignal(path);
@@ -35,7 +35,11 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
           problem.value = undefined;
         });
       } catch (error) {
-        if (isCurrent) problem.value = error instanceof Error ? error.message : String(error);
+        if (!isCurrent) return;
+        batch(() => {
+          if (error instanceof ApiError && error.status === 404) value.value = undefined;
+          problem.value = error instanceof Error ? error.message : String(error);
+        });
       }
     }
     void read();

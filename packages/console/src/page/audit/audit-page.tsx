@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 
 import { Problem, TableHead, TableRow } from '../controls.tsx';
 import { call } from '../session.ts';
@@ -25,14 +26,18 @@ interface Page {
 /** Who changed what, newest first. */
 export function AuditPage() {
   const { value, problem } = useData<Page>('/operator/audit', { refresh: true });
-  const older = useSignal<readonly Page[]>([]);
+  const loaded = useSignal<Page>({ entries: [], cursor: null });
   const loading = useAction();
-  const pages = [...(value.value === undefined ? [] : [value.value]), ...older.value];
-  const entries = [...new Map(pages.flatMap((page) => page.entries).map((one) => [one.id, one])).values()];
-  const cursor = pages.at(-1)?.cursor ?? null;
+  useEffect(() => {
+    if (value.value !== undefined) loaded.value = withNewest(loaded.peek(), value.value);
+  }, [value.value]);
+  const { entries, cursor } = loaded.value;
   const loadOlder = async () => {
-    const page = await call<Page>('GET', `/operator/audit?before=${encodeURIComponent(cursor ?? '')}`);
-    older.value = [...older.value, page];
+    const older = await call<Page>('GET', `/operator/audit?before=${encodeURIComponent(cursor ?? '')}`);
+    const now = loaded.peek();
+    // While the page was read, the loaded entries may have been replaced by newer ones.
+    if (now.cursor === cursor)
+      loaded.value = { entries: [...now.entries, ...older.entries], cursor: older.cursor };
   };
   return (
     <>
@@ -52,6 +57,15 @@ export function AuditPage() {
       )}
     </>
   );
+}
+
+/** Adds the entries of the newest page to the loaded ones. If entries between the two may be missing, only the newest page is kept. */
+function withNewest(loaded: Page, newest: Page): Page {
+  const ids = new Set(loaded.entries.map(({ id }) => id));
+  const added = newest.entries.filter(({ id }) => !ids.has(id));
+  return added.length === newest.entries.length
+    ? newest
+    : { entries: [...added, ...loaded.entries], cursor: loaded.cursor };
 }
 
 const COLUMNS = [TEXTS.time, AUDIT_TEXTS.who, AUDIT_TEXTS.what, AUDIT_TEXTS.target, AUDIT_TEXTS.detail];

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 import { ChangeButton, CopyField, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
 import { follow, hrefOf } from '../route.ts';
@@ -82,8 +82,8 @@ interface LicenseCardProps {
 
 function LicenseCard({ license, devices, lines, action }: LicenseCardProps) {
   const { id, label, keyHint, status, seats } = license;
-  const change = (body: object) => () => call('PATCH', `/operator/licenses/${id}`, body);
-  const wanted = useSignal(seats.max);
+  const change = (body: object) => call('PATCH', `/operator/licenses/${id}`, body);
+  const seatsField = useRef<HTMLInputElement>(null);
   return (
     <section class="card">
       <div class="card-head">
@@ -105,27 +105,31 @@ function LicenseCard({ license, devices, lines, action }: LicenseCardProps) {
       {status !== 'revoked' && (
         <div class="actions">
           <input
+            ref={seatsField}
             type="number"
             class="number"
             aria-label={`${MACS_TEXTS.seats}: ${label}`}
             min={1}
             defaultValue={String(seats.max)}
-            onInput={(event) => (wanted.value = event.currentTarget.valueAsNumber)}
           />
           <ChangeButton
             name={MACS_TEXTS.setSeats}
             action={action}
-            change={change({ maxSeats: wanted.value })}
+            change={() => change({ maxSeats: seatsField.current?.valueAsNumber })}
           />
           {status === 'active' ? (
             <ChangeButton
               name={MACS_TEXTS.suspend}
               action={action}
-              change={change({ status: 'suspended' })}
+              change={() => change({ status: 'suspended' })}
               warning={MACS_TEXTS.suspendWarning}
             />
           ) : (
-            <ChangeButton name={MACS_TEXTS.resume} action={action} change={change({ status: 'active' })} />
+            <ChangeButton
+              name={MACS_TEXTS.resume}
+              action={action}
+              change={() => change({ status: 'active' })}
+            />
           )}
         </div>
       )}

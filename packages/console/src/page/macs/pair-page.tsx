@@ -41,7 +41,10 @@ export function PairPage() {
   const find = (locationId: string) =>
     known.value?.locations.find((location) => location.locationId === locationId);
   const licenses = owners.value?.licenses.filter(({ status }) => status === 'active') ?? [];
-  const needsLicense = known.value !== undefined && (find(wanted.value)?.licenseId ?? null) === null;
+  // The form submits the trimmed id, so the license must be looked up by it too.
+  const wantedId = wanted.value.trim();
+  const needsLicense =
+    wantedId !== '' && known.value !== undefined && (find(wantedId)?.licenseId ?? null) === null;
 
   async function create(locationId: string, licenseId: string | undefined): Promise<void> {
     const path = `/operator/locations/${encodeURIComponent(locationId)}`;
@@ -90,7 +93,7 @@ export function PairPage() {
             <option key={locationId} value={locationId} />
           ))}
         </datalist>
-        {wanted.value !== '' && needsLicense && licenses.length > 0 && (
+        {needsLicense && licenses.length > 0 && (
           <>
             <label>
               {PAIR_TEXTS.license}

@@ -87,18 +87,25 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
   const set = (changed: Record<string, string | undefined>) =>
     goTo(hrefOf('/messages', { ...filters, ...changed }));
 
+  const searches = useRef(0);
+
   async function search(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const entered = new FormData(event.currentTarget as HTMLFormElement).get('search');
     const text = typeof entered === 'string' ? entered.trim() : '';
     if (text === '') return set({ phone: undefined, contactId: undefined });
     if (isHandle(text)) return set({ phone: text, contactId: undefined });
-    try {
-      await call('GET', `/operator/messages/${encodeURIComponent(text)}`);
-      goTo(hrefOf(`/messages/${encodeURIComponent(text)}`));
-    } catch {
-      set({ contactId: text, phone: undefined });
-    }
+    const path = `/messages/${encodeURIComponent(text)}`;
+    const shown = route.peek();
+    const number = ++searches.current;
+    const exists = await call('GET', `/operator${path}`).then(
+      () => true,
+      () => false,
+    );
+    // The user may have navigated or started another search meanwhile.
+    if (route.peek() !== shown || searches.current !== number) return;
+    if (exists) goTo(hrefOf(path));
+    else set({ contactId: text, phone: undefined });
   }
 
   return (
