@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { until } from '@footbridge/testkit/until';
@@ -51,10 +52,25 @@ describe('footbridge explain', () => {
     expect(stderr()).toBe('');
   });
 
+  it.skipIf(!existsSync('/dev/full'))('ends with one line when the disk of its output is full', () => {
+    const command = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, 'explain'];
+    const { status, stderr } = spawnSync('sh', ['-c', '"$0" "$@" > /dev/full', ...command], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(JSON.parse(stderr)).toMatchObject({ error: 'the output cannot be written: ENOSPC' });
+  });
+
   it('V2 explains a code of the catalogue without a running service', async () => {
     const { ended, lines } = run(['explain', 'rate_limited']);
     expect(await ended).toBe(0);
     expect(lines()).toMatchObject([{ code: 'RATE_LIMITED', channel: 'status', retry: 'yes' }]);
+  });
+
+  it.each(['401', 'invalid signature'])('V2 explains the 401 of a webhook by %j', async (name) => {
+    const { ended, lines } = run(['explain', name]);
+    expect(await ended).toBe(0);
+    expect(lines()[0]).toMatchObject({ channel: 'webhook', http: 401, error: 'Invalid signature' });
   });
 
   it('V2 explains every place where a code occurs', async () => {
@@ -172,7 +188,7 @@ describe('footbridge show and tail', () => {
         outcome: 'unknown',
         status: 'received',
         code: 'NO_TOKEN',
-        sentence: `Not in the CRM yet: ${LOCATION} has no token. Install the app in it, or without OAuth set CRM_PIT_TOKENS.`,
+        sentence: `Not in the CRM yet: ${LOCATION} has no token. Install the app in the location. Without OAuth, set CRM_PIT_TOKENS.`,
         steps: [{ step: 'received' }, { step: 'no_token' }],
       },
     ]);

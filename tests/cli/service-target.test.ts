@@ -74,6 +74,14 @@ describe('the service that footbridge talks to', () => {
     expect(rejected.stderr).not.toContain('of-another-service');
   });
 
+  it('is not the public listener of a service, whose port is explained', async () => {
+    const { bridge, folder } = await start();
+    const refused = await runCli(['keys', 'list', '--url', bridge.url], folder);
+    expect(refused).toMatchObject({ code: 7, stdout: '' });
+    expect(refused.stderr).toContain(`${bridge.url} (--url) is not the operator listener`);
+    expect(refused.stderr).toContain('ADMIN_PORT');
+  });
+
   it('is named by the help', async () => {
     const { folder, port, writeEnv } = await start();
     expect((await runCli(['--help'], folder)).stdout).toContain(

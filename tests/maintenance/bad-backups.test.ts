@@ -188,6 +188,8 @@ describe('footbridge restore', () => {
       EXIT.notFound,
       'FILE_NOT_FOUND',
     ],
+    ['of a folder', () => ['.'], { BACKUP_KEY: KEY }, EXIT.failed, 'BACKUP_DAMAGED'],
+    ['of a folder, with --check', () => ['.', '--check'], { BACKUP_KEY: KEY }, EXIT.failed, 'BACKUP_DAMAGED'],
     ['of a damaged file', () => ['damaged'], { BACKUP_KEY: KEY }, EXIT.failed, 'BACKUP_DAMAGED'],
   ])('%s prints one line and exits with its code', async (_name, args, settings, exit, code) => {
     writeFileSync(join(folder, 'damaged'), changed(good.length - 1));
@@ -260,6 +262,21 @@ describe('footbridge backup', () => {
     expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('precious');
     expect((await runCli(['backup', 'precious', '--force'], folder, settings)).code).toBe(EXIT.done);
     expect(readFileSync(join(folder, 'precious'), 'latin1')).toMatch(/^footbridge-backup 1\n/);
+  });
+
+  it('replaces only a regular file, even with --force', async () => {
+    await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
+    mkdirSync(join(folder, 'empty'));
+    for (const name of ['pipe', 'empty']) {
+      const refused = await runCli(['backup', name, '--force'], folder, { ...env, BACKUP_KEY: KEY });
+      expect(refused.code).toBe(EXIT.failed);
+      expect(JSON.parse(refused.stderr)).toMatchObject({
+        code: 'FILE_NOT_WRITABLE',
+        error: expect.stringContaining('is not a regular file'),
+      });
+    }
+    expect(statSync(join(folder, 'pipe')).isFIFO()).toBe(true);
+    expect(statSync(join(folder, 'empty')).isDirectory()).toBe(true);
   });
 
   it('killed in the middle leaves no file under the name of the backup', async () => {

@@ -1,17 +1,24 @@
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
 
-import { EXIT } from './cli-error.ts';
+import { CliError, EXIT } from './cli-error.ts';
 import type { Io } from './io.ts';
+import { createOutput } from './output.ts';
 import { run } from './run.ts';
 import { loadEnvFile } from './service-target.ts';
 
 const cleanups: Io['cleanups'] = new Set();
 
-/** Exits quietly when the reader of a pipe, such as `head`, has read enough. */
+/** Exits quietly when the reader of a pipe, such as `head`, has read enough, and with an error when the disk is full. */
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(EXIT.done);
+    if (error.code === 'EPIPE') process.exit(EXIT.done);
+    const failure = new CliError(`the output cannot be written: ${error.code ?? error.message}`, {
+      next: 'free some space or write to another file, then run the command again',
+      cause: error,
+    });
+    const json = process.argv.includes('--json');
+    createOutput({ json, quiet: false }, process.stdout, process.stderr).error(failure);
+    process.exit(failure.exitCode);
   });
 
 /** The first Ctrl-C exits after the cleanups, the second one at once. */

@@ -141,7 +141,9 @@ function toError(target: ServiceTarget, response: IncomingMessage, text: string)
   const { url, tokenFrom } = target;
   const { statusCode: status = 0, headers } = response;
   const body = errorBody(text);
-  if (status < 400 || (status === 404 && body.code === undefined)) return notFootbridge(target);
+  // The operator API names a code and says what was not found. The 404 of the public listener has no message.
+  const isUnknownPath = status === 404 && (body.code === undefined || body.message === undefined);
+  if (status < 400 || isUnknownPath) return notFootbridge(target);
   const delayMs = status === 429 ? parseRetryAfter(headers['retry-after'], Date.now()) : undefined;
   return new CliError(body.message ?? body.error ?? `the service responded with HTTP ${status}`, {
     exitCode: EXIT_OF[status] ?? (status >= 500 ? EXIT.unreachable : EXIT.failed),

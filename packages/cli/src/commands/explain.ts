@@ -33,6 +33,16 @@ const RETRY: Readonly<Record<Retry, string>> = {
   later: 'once the cause is resolved',
 };
 
+/** The one rejection of a message without a code: its response is the same for every fault (S1). */
+const INVALID_SIGNATURE = {
+  channel: 'webhook',
+  http: 401,
+  error: 'Invalid signature',
+  meaning: 'The webhook is not signed, or no trusted key verifies its signature. The response has no code.',
+  advice:
+    'Run footbridge keys rejections to see which step failed, and footbridge keys test to check a request.',
+} as const;
+
 /** `footbridge explain CODE`: what a code, an HTTP status or a close code means and what to do. Works offline. */
 export function explainCommand(program: Command): void {
   program
@@ -42,6 +52,7 @@ export function explainCommand(program: Command): void {
       const { output } = contextOf(command);
       if (code === undefined) listAll(output);
       else if (/^\d+$/.test(code)) explainNumber(output, Number(code));
+      else if (code.toLowerCase() === INVALID_SIGNATURE.error.toLowerCase()) explainSignature(output);
       else for (const entry of findEntries(code)) output.result(`${describeCode(entry)}\n`, { ...entry });
     });
 }
@@ -86,7 +97,18 @@ function explainNumber(output: Output, number: number): void {
     });
   }
   output.hint(`${number} ${name}. The service responds with it in these cases:\n`);
+  if (number === INVALID_SIGNATURE.http) explainSignature(output);
   for (const entry of entries) output.result(`${describeCode(entry)}\n`, { ...entry });
+}
+
+function explainSignature(output: Output): void {
+  const { error, http, meaning, advice } = INVALID_SIGNATURE;
+  const lines = [
+    `${error}   ${CHANNELS.webhook} (HTTP ${http})`,
+    `Meaning   ${meaning}`,
+    `Advice    ${advice}`,
+  ];
+  output.result(`${lines.join('\n')}\n`, INVALID_SIGNATURE);
 }
 
 function otherStatus(status: number): string {

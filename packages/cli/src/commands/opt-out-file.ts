@@ -17,8 +17,10 @@ export interface ExportedEntry {
 }
 
 const FIELD = /\s*("(?:[^"]|"")*"|[^,;\t]*)\s*(?:[,;\t]|$)/gy;
-const NAME_OF_COLUMN = /phone|mobile|cell|number|tel|handy/i;
-const LOOKS_LIKE_HANDLE = /\d.*\d.*\d|@/;
+/** Best first: a column named “number” may have other numbers, such as those of orders. */
+const NAMES_OF_COLUMN = [/phone|mobil|handy|telef|(?<!\p{L})(?:cell|tel)/iu, /number/i];
+/** Five digits without a letter between them: “Phone (E.164)” is the name of a column. */
+const LOOKS_LIKE_HANDLE = /\d(?:[^\p{L}\d]*\d){4}|@/u;
 
 /**
  * Reads a list line by line: one number per line, CSV with a column of numbers, or an export. The column is the one that the header names,
@@ -45,7 +47,7 @@ export async function* readOptOutFile(
       const fields = fieldsOf(text);
       if (column === undefined) {
         const first = fields.findIndex((field) => LOOKS_LIKE_HANDLE.test(field));
-        const named = fields.findIndex((field) => NAME_OF_COLUMN.test(field));
+        const named = namedColumn(fields);
         column = Math.max(0, first === -1 ? named : first);
         if (first === -1 && named !== -1) continue;
       }
@@ -56,6 +58,10 @@ export async function* readOptOutFile(
     throw new CliError(`cannot read ${file}`, { exitCode: EXIT.usage, cause: error });
   }
 }
+
+/** Returns the column that has numbers according to its name, or -1. */
+const namedColumn = (header: readonly string[]): number =>
+  NAMES_OF_COLUMN.map((name) => header.findIndex((field) => name.test(field))).find((at) => at !== -1) ?? -1;
 
 /** A spreadsheet may write an apostrophe before a number, to keep it as text. */
 const fieldsOf = (text: string): string[] =>

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { link, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
@@ -30,7 +30,7 @@ export interface BackupDeps {
 
 /** Writes a backup. The file appears under its name only when it is complete. */
 export async function backup(deps: BackupDeps, file: string, force: boolean): Promise<BackupSummary> {
-  if (!force && existsSync(file)) throw exists(file);
+  await checkTarget(file, force);
   const partial = `${file}.${process.pid}.partial`;
   const snapshots = new Map<DatabaseName, Snapshot>();
   let output: FileHandle | undefined;
@@ -52,6 +52,21 @@ export async function backup(deps: BackupDeps, file: string, force: boolean): Pr
     await rm(partial, { force: true });
     for (const snapshot of snapshots.values()) await snapshot.close();
   }
+}
+
+/** Throws when something exists under the name and must not be replaced. */
+async function checkTarget(file: string, force: boolean): Promise<void> {
+  // A path that cannot be examined fails later, when the file is created.
+  const existing = await stat(file).catch(() => undefined);
+  if (existing === undefined) return;
+  // The final rename would replace a device or a pipe with the backup.
+  if (!existing.isFile())
+    throw new MaintenanceError(
+      'FILE_NOT_WRITABLE',
+      `${file} is not a regular file; nothing was replaced`,
+      'pass the path of a new file',
+    );
+  if (!force) throw exists(file);
 }
 
 async function writeAll(

@@ -1,4 +1,4 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -65,7 +65,8 @@ export async function restore(deps: BackupDeps, file: string): Promise<Restored>
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
-    return await open(file, 'r');
+    // Opening a pipe would wait for a writer.
+    if ((await stat(file)).isFile()) return await open(file, 'r');
   } catch (error) {
     throw new MaintenanceError(
       'FILE_NOT_FOUND',
@@ -74,6 +75,11 @@ async function openFile(file: string): Promise<FileHandle> {
       error,
     );
   }
+  throw new MaintenanceError(
+    'BACKUP_DAMAGED',
+    `${file} is not a regular file, so it is not a Footbridge backup; nothing was changed`,
+    'pass a file made by footbridge backup',
+  );
 }
 
 async function verify(
