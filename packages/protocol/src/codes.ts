@@ -79,10 +79,10 @@ const WEBHOOK = [
     code: 'UNSUPPORTED_MESSAGE_TYPE',
     http: 400,
     label: 'Unsupported message type: <value>',
-    meaning: 'The type field is present and is not SMS.',
+    meaning: 'The type field is present and is not an accepted type, by default SMS.',
     retry: 'no',
     advice:
-      'Omit type or set it to SMS; route email and other message types elsewhere. CRM_ACCEPTED_TYPES adds the type of an added channel.',
+      'Omit type or set it to SMS; route email and other message types elsewhere. The operator accepts further types with CRM_ACCEPTED_TYPES.',
   },
   {
     code: 'MESSAGE_TOO_OLD',
@@ -214,7 +214,7 @@ const STATUS = [
   {
     code: 'INVALID_FRAME',
     meaning:
-      'The Mac rejected the request before passing it to Messages: the footer is unreadable or a field is missing.',
+      'The Mac rejected the request before passing it to Messages: the footer is unreadable, a field is missing, or the messageId was used for another message.',
     retry: 'no',
     advice: 'Correct the footer or the fields, and send the message with a new messageId.',
   },
@@ -313,7 +313,7 @@ const INBOUND = [
     code: 'NO_TOKEN',
     meaning: 'The location has no token for calls to the CRM. The message waits on the Mac.',
     retry: 'later',
-    advice: 'Install the app in it, or without OAuth set CRM_PIT_TOKENS.',
+    advice: 'Install the app in the location. Without OAuth, set CRM_PIT_TOKENS.',
   },
   {
     code: 'TOKEN_REJECTED',
@@ -338,7 +338,7 @@ const INBOUND = [
   {
     code: 'UNCERTAIN',
     meaning:
-      'The response of the CRM was lost and its conversation could not be read, so it may already have the message. INBOUND_ON_UNCERTAIN decides: retry posts it again, perhaps twice; park keeps it on the Mac.',
+      'The response of the CRM was lost and its conversation could not be read, so it may already have the message. INBOUND_ON_UNCERTAIN decides: retry posts it again, which may create a duplicate; park keeps it on the Mac.',
     retry: 'later',
     advice:
       'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it and install the app again. Redeliver a parked message if the CRM does not show it; delete one copy of a message that it shows twice.',
@@ -385,8 +385,7 @@ const OAUTH = [
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning:
-      'This address exceeded its limit of requests per minute, or this token exceeded its limit of event streams.',
+    meaning: 'This address exceeded its limit of requests per minute.',
     retry: 'yes',
     advice: 'Wait for the number of seconds in Retry-After.',
   },
@@ -544,8 +543,7 @@ const OPERATOR = [
     label: 'Forbidden',
     meaning: 'The operator token does not allow this.',
     retry: 'no',
-    advice:
-      'Use a token that may change things, or that covers this location; footbridge token list shows them.',
+    advice: 'Use a token with write access, or that covers this location; footbridge token list shows them.',
   },
   {
     code: 'NOT_FOUND',
@@ -578,7 +576,8 @@ const OPERATOR = [
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning: 'This address exceeded its limit of requests per minute.',
+    meaning:
+      'This address exceeded its limit of requests per minute, or this token exceeded its limit of event streams.',
     retry: 'yes',
     advice: 'Wait for the number of seconds in Retry-After.',
   },

@@ -38,7 +38,7 @@ describe('the outcome of a message', () => {
     [
       [inbound('received', 'NO_TOKEN')],
       'unknown',
-      'Not in the CRM yet: loc1 has no token. Install the app in it, or without OAuth set CRM_PIT_TOKENS.',
+      'Not in the CRM yet: loc1 has no token. Install the app in the location. Without OAuth, set CRM_PIT_TOKENS.',
     ],
     [[inbound('undeliverable', 'NO_CONTACT')], 'not_delivered', 'Not in the CRM: undeliverable, NO_CONTACT.'],
   ])('of %j is %s', (requests, outcome, sentence) => {
