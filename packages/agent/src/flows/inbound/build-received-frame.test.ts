@@ -3,9 +3,9 @@ import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { describe, expect, it } from 'vitest';
 
 import type { Chat, StoredAttachment, StoredRow } from '../../ports/messages/messages.ts';
+import { ANNA, TEXT_ROW } from '../../../test/stored-row.ts';
 import { buildReceivedFrame } from './build-received-frame.ts';
 
-const ANNA = '+15550100001';
 const CHAT: Chat = {
   id: 1,
   key: 'iMessage;-;+15550100001',
@@ -23,31 +23,6 @@ const FILE: StoredAttachment = {
   description: undefined,
   state: 'ready',
 };
-const ROW: StoredRow = {
-  rowid: 1,
-  guid: 'GUID',
-  chatId: 1,
-  fromMe: false,
-  sender: ANNA,
-  isEcho: false,
-  service: 'iMessage',
-  text: 'Hello',
-  bodyState: 'read',
-  transcript: undefined,
-  sentAt: 0,
-  isMessage: true,
-  unsent: false,
-  edited: false,
-  filtered: false,
-  tapback: undefined,
-  effect: undefined,
-  replyTo: undefined,
-  isVoice: false,
-  balloon: undefined,
-  previewOf: undefined,
-  expectsAttachments: false,
-  attachments: [],
-};
 const HEART = { type: 2000, targetGuid: 'TARGET', targetRaw: 'p:0/TARGET', emoji: undefined };
 
 const INVALID_GUIDS = [
@@ -58,7 +33,7 @@ const INVALID_GUIDS = [
 /** Returns the frame as the service reads it. */
 function frameOf(row: Partial<StoredRow>, durationMs?: number): MessageReceivedFrame {
   const parts = { urls: [], durationMs, receivedAt: 0 };
-  const frame = buildReceivedFrame({ ...ROW, ...row }, CHAT, parts);
+  const frame = buildReceivedFrame({ ...TEXT_ROW, ...row }, CHAT, parts);
   const parsed = parseMacFrame(writeFrame({ ...frame, seq: 1 }));
   if (parsed.kind !== 'frame' || parsed.frame.type !== 'message_received')
     throw new Error(`not valid: ${JSON.stringify(parsed)}`);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { StoreUnavailableError } from '../../ports/messages/messages.ts';
 import type { MessageStore, SendState, ServiceName, StoredRow } from '../../ports/messages/messages.ts';
+import { TEXT_ROW } from '../../../test/stored-row.ts';
 import { readReach } from './read-reach.ts';
 
 type Sent = Partial<SendState> & { readonly service: ServiceName };
@@ -21,33 +22,13 @@ function storeOf(sent: readonly Sent[]): Pick<MessageStore, 'history' | 'sendSta
   };
 }
 
-function rowOf(guid: string, service: ServiceName): StoredRow {
-  return {
-    rowid: 1,
-    guid,
-    chatId: 1,
-    fromMe: true,
-    sender: undefined,
-    isEcho: false,
-    service,
-    text: 'Hello',
-    bodyState: 'read',
-    transcript: undefined,
-    sentAt: 0,
-    isMessage: true,
-    unsent: false,
-    edited: false,
-    filtered: false,
-    tapback: undefined,
-    effect: undefined,
-    replyTo: undefined,
-    isVoice: false,
-    balloon: undefined,
-    previewOf: undefined,
-    expectsAttachments: false,
-    attachments: [],
-  };
-}
+const rowOf = (guid: string, service: ServiceName): StoredRow => ({
+  ...TEXT_ROW,
+  guid,
+  service,
+  fromMe: true,
+  sender: undefined,
+});
 
 const DELIVERED: Sent = { service: 'iMessage', delivered: true };
 const UNCONFIRMED: Sent = { service: 'iMessage' };

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
 import { exampleRows, readChatDb } from '../../../test/real-chat-db.ts';
+import { TEXT_ROW } from '../../../test/stored-row.ts';
 
 let db: DatabaseSync;
 afterEach(() => db.close());
@@ -27,29 +28,11 @@ describe('chat.db of macOS 26', () => {
 
   it('returns a text with its sender, chat and time', () => {
     expect(store26().rowByGuid(guid(100))).toEqual({
+      ...TEXT_ROW,
       rowid: 100,
       guid: guid(100),
       chatId: chatIdOf(1, 1),
-      fromMe: false,
-      sender: '+15550100001',
-      isEcho: false,
-      service: 'iMessage',
-      text: 'Hello',
-      bodyState: 'read',
-      transcript: undefined,
       sentAt: Date.UTC(2001, 0, 1) + 779_490_370_623,
-      isMessage: true,
-      unsent: false,
-      edited: false,
-      filtered: false,
-      tapback: undefined,
-      effect: undefined,
-      replyTo: undefined,
-      isVoice: false,
-      balloon: undefined,
-      previewOf: undefined,
-      expectsAttachments: false,
-      attachments: [],
     });
   });
 
