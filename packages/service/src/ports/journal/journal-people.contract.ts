@@ -131,6 +131,7 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     const { database, clock, journal } = fixture;
     journal.open(entry({ id: 'old', contactId: 'contact-1' }), 'accepted');
     await clock.advance(200);
+    await journal.flush();
     const handleKeys = [Buffer.alloc(32, 2), ...HANDLE_KEYS];
     const rotated = createSqlJournal({ database, clock, log: silentLog, handleKeys });
     rotated.open(entry({ id: 'new', contactId: 'contact-1' }), 'accepted');
