@@ -6,6 +6,7 @@ import { nextRequestId } from '@footbridge/runtime/request-id';
 
 import type { ReceiveWebhook } from '../../flows/outbound/receive-webhook.ts';
 import type { SignatureFault } from '../../flows/outbound/verify-signature.ts';
+import type { WebhookOutcome } from '../../flows/outbound/webhook-outcome.ts';
 import type { Channel } from '../../flows/outbound/webhook-request.ts';
 import { BUDGETS } from '../../budgets.ts';
 import { BodyMemory } from './body-memory.ts';
@@ -87,20 +88,22 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
       const contentType = (request.headers['content-type'] ?? '').toLowerCase();
       const parsed = parseBody(raw, contentType);
       if (typeof parsed === 'number') return write(received, response, page(parsed), since);
-      const { headers } = request;
-      void receive({
-        requestId,
-        channel,
-        contentType,
-        headers,
-        rawBody: raw,
-        body: parsed.json,
-        address: addressKey(address),
-      }).then((outcome) => {
+      const respond = (outcome: WebhookOutcome) => {
         if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
         received.isSigned = outcome.kind !== 'unsigned';
         write(received, response, webhookResponse(outcome), since);
+      };
+      const outcome = receive({
+        requestId,
+        channel,
+        contentType,
+        headers: request.headers,
+        rawBody: raw,
+        body: parsed.json,
+        address: addressKey(address),
       });
+      if (outcome instanceof Promise) void outcome.then(respond);
+      else respond(outcome);
     };
     readBody(request, onSize, (raw) => {
       const since = performance.now();

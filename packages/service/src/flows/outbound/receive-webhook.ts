@@ -3,6 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
+import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Limits, Verdict } from '../../ports/limits/limits.ts';
 import { asReply } from './as-reply.ts';
 import { callerOf } from './caller-of.ts';
@@ -32,7 +33,7 @@ import { requireFields } from './require-fields.ts';
 import { reportFailure, reportRejection } from './report-rejection.ts';
 import type { StatusReports } from './report-rejection.ts';
 import { SignatureCheck } from './verify-signature.ts';
-import type { SignatureDeps } from './verify-signature.ts';
+import type { SignatureDeps, SignatureVerdict } from './verify-signature.ts';
 import type { WebhookOutcome } from './webhook-outcome.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
@@ -61,7 +62,8 @@ export interface OutboundDeps
   readonly limits: Pick<Limits, 'take' | 'peek'>;
 }
 
-export type ReceiveWebhook = (request: WebhookRequest) => Promise<WebhookOutcome>;
+/** Returns a promise unless the signature is rejected at once. */
+export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promise<WebhookOutcome>;
 
 /**
  * Handles one outbound message, from the signature to the Mac, in the order of W17. The response waits for no callback: this flow
@@ -75,15 +77,12 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
   const replays = settings.replayMemory ? new ReplayMemory(deps.limits) : undefined;
 
-  async function receive(request: WebhookRequest): Promise<WebhookOutcome> {
+  async function receiveSigned(request: WebhookRequest, key: TrustedKey): Promise<WebhookOutcome> {
     const { requestId, channel, body, address } = request;
-    const signature = await signatures.verify(request, pickLocation(body));
-    if (!signature.ok) return { kind: 'unsigned', fault: signature.fault };
-
     const fields = pickFields(body);
     if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
     const traceparent = settings.isTraced ? callerOf(request) : undefined;
-    const received = { request, fields, key: signature.key, traceparent };
+    const received = { request, fields, key, traceparent };
     const check = async () => {
       const rate = await limitRate({ locationId: fields.locationId, address });
       const checked = rate.allowed ? await checkMessage(received, { checkPhone, checkAge }, deps) : undefined;
@@ -114,7 +113,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     if (replays === undefined || frame.messageId !== null)
       return (await pass(received, checked, rate)) ?? sent;
     let rejected: WebhookOutcome | undefined;
-    const isReplay = await replays.once(request, signature.key.id, async () => {
+    const isReplay = await replays.once(request, key.id, async () => {
       rejected = await pass(received, checked, rate);
       return rejected === undefined;
     });
@@ -150,12 +149,28 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     return undefined;
   }
 
-  return (request) =>
-    receive(request).catch((error: unknown) => {
+  function receive(request: WebhookRequest): WebhookOutcome | Promise<WebhookOutcome> {
+    const decide = (verdict: SignatureVerdict) =>
+      verdict.ok
+        ? receiveSigned(request, verdict.key)
+        : ({ kind: 'unsigned', fault: verdict.fault } as const);
+    const verdict = signatures.verify(request, pickLocation(request.body));
+    return verdict instanceof Promise ? verdict.then(decide) : decide(verdict);
+  }
+
+  return (request) => {
+    const fail = (error: unknown): WebhookOutcome => {
       const { requestId } = request;
       log.error({ event: 'webhook.failed', requestId, err: error }, 'webhook failed');
       return { kind: 'failed', requestId };
-    });
+    };
+    try {
+      const outcome = receive(request);
+      return outcome instanceof Promise ? outcome.catch(fail) : outcome;
+    } catch (error) {
+      return fail(error);
+    }
+  };
 }
 
 /** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */

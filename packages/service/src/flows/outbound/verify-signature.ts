@@ -47,10 +47,11 @@ export class SignatureCheck {
     this.#limit = { name: 'unsigned', max: deps.unsignedPerMinute, windowSec: 60 };
   }
 
-  async verify(
+  /** Returns a promise only for a throttled address. */
+  verify(
     request: Pick<WebhookRequest, 'headers' | 'rawBody' | 'address'>,
     locationId: LocationId | undefined,
-  ): Promise<SignatureVerdict> {
+  ): SignatureVerdict | Promise<SignatureVerdict> {
     const header = this.#deps.keys.headers.find((name) => request.headers[name] !== undefined);
     const reject = (step: SignatureStep) =>
       this.#reject(request.address, { step, header: header ?? null, locationId: locationId ?? null });
@@ -70,15 +71,27 @@ export class SignatureCheck {
     )
       return this.#accept(known);
 
-    const suspect = this.#deps.unsigned.peek(this.#limit, request.address).remaining === 0;
-    for (const key of candidates) {
-      if (key === known || !isCandidate(key)) continue;
-      if (suspect) await this.#onePerTick.turn();
-      if (!key.verify(request.rawBody, signature)) continue;
-      this.#remember(locationId, key);
-      return this.#accept(key);
+    const others = candidates.filter((key) => key !== known && isCandidate(key));
+    const isSigner = (key: TrustedKey) => key.verify(request.rawBody, signature);
+    const verdict = (signer: TrustedKey | undefined) => {
+      if (signer === undefined) return reject(failedStep(candidates, signature, locationId));
+      this.#remember(locationId, signer);
+      return this.#accept(signer);
+    };
+    const isThrottled = this.#deps.unsigned.peek(this.#limit, request.address).remaining === 0;
+    return isThrottled ? this.#findLater(others, isSigner).then(verdict) : verdict(others.find(isSigner));
+  }
+
+  /** Tries one key per tick of the event loop, together with all other throttled requests. */
+  async #findLater(
+    keys: readonly TrustedKey[],
+    isSigner: (key: TrustedKey) => boolean,
+  ): Promise<TrustedKey | undefined> {
+    for (const key of keys) {
+      await this.#onePerTick.turn();
+      if (isSigner(key)) return key;
     }
-    return reject(failedStep(candidates, signature, locationId));
+    return undefined;
   }
 
   #remember(locationId: LocationId | undefined, key: TrustedKey): void {
