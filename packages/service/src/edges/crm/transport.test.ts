@@ -230,12 +230,13 @@ describe('requests that wait for a connection', () => {
   });
 
   it('all fail when the port is closed, and when the transport closes', async () => {
-    const { send, transport } = await serve(() => {}, 1);
+    let requests = 0;
+    const { send, transport } = await serve(() => void requests++, 1);
     const never = { status: 0, reason: 'network', sent: false };
     const refused = Array.from({ length: 20 }, () => send('/', { origin: 'http://127.0.0.1:1' }));
     expect(await Promise.all(refused)).toMatchObject(refused.map(() => never));
     const hanging = Array.from({ length: 5 }, () => send('/'));
-    await pause(30);
+    await until(() => requests === 1);
     await transport.close();
     expect(await Promise.all(hanging)).toMatchObject([{ ...never, sent: true }, never, never, never, never]);
     await transport.close();
