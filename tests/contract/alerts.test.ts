@@ -67,6 +67,8 @@ describe('alerts', () => {
     mac.send(state(false));
     await mac.roundTrip();
     await arrived(1);
+    // A stop ends attempts after a second of the skipping clock. One without a response would be made again.
+    await until(async () => (await bridge.metric('footbridge_alerts_total')) >= taken().length);
 
     await bridge.restart();
     await bridge.clock.skip(60_000);
