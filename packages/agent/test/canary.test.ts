@@ -1,10 +1,10 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
-import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ENGINES } from './engine-agent.ts';
 import { useEngine } from './engine-fixture.ts';
+import { ProgramClock } from './program-clock.ts';
 import { ANNA, person } from './running-agent.ts';
 
 const cleanup = createCleanup();
@@ -19,7 +19,7 @@ describe.each(ENGINES)('test texts on %s Messages', (engine) => {
 
   /** Starts an agent that knows its own number. */
   async function start(env: Readonly<Record<string, string>> = { FOOTBRIDGE_CANARY_MINUTES: '10' }) {
-    const clock = new SkippingClock();
+    const clock = new ProgramClock();
     const running = await run({
       env: {
         FOOTBRIDGE_MIRROR: 'true',
@@ -36,7 +36,7 @@ describe.each(ENGINES)('test texts on %s Messages', (engine) => {
     const skipUntil = (isReached: () => boolean, what: string) =>
       until(
         async () => {
-          await clock.skip(2_000);
+          if (clock.programs === 0) await clock.skip(2_000);
           return isReached();
         },
         { what },

@@ -19,11 +19,11 @@ import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import type { EventFault, SendBehaviour } from '@footbridge/testkit/macos/apple-events';
 import type { OsascriptFault } from '@footbridge/testkit/macos/osascript-faults';
-import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OutgoingMessage, SendResult } from '../messages.ts';
+import { ProgramClock } from '../../../../test/program-clock.ts';
 import type { FileToSend } from '../../../../test/send-file-main.ts';
 import { LastDispatch } from './last-dispatch.ts';
 import { MacMessages } from './mac-messages.ts';
@@ -33,8 +33,6 @@ import { Osascript } from './osascript.ts';
 import { sendMessage } from './send-message.ts';
 
 const ANNA = '+15550100001';
-/** The deadline of a program in the engine. */
-const PROGRAM_TIMEOUT_MS = 150_000;
 const ACCOUNTS = ['iMessage', 'SMS'].map((service) => ({ service, enabled: true, connection: 'connected' }));
 
 const cleanup = createCleanup();
@@ -73,23 +71,6 @@ afterEach(async () => {
 const sent = async () => (await macos.messages.sent()).slice(sentBefore);
 const calls = async (program: string) =>
   (await macos.messages.calls()).filter((call) => call.program === program).length;
-
-/** A clock that knows whether a program runs: only the deadline of a program is so late. */
-class ProgramClock extends SkippingClock {
-  programs = 0;
-
-  override after(ms: number, run: () => void): () => void {
-    if (ms < PROGRAM_TIMEOUT_MS) return super.after(ms, run);
-    this.programs += 1;
-    let isOver = false;
-    const cancel = super.after(ms, run);
-    return () => {
-      if (!isOver) this.programs -= 1;
-      isOver = true;
-      cancel();
-    };
-  }
-}
 
 const NO_MEMORY = { load: () => undefined, save: () => undefined };
 const TO_ANNA = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
