@@ -59,7 +59,8 @@ async function bench(run: Options): Promise<void> {
     const named = (...names: string[]) => candidates.filter((candidate) => names.includes(candidate.name));
     await costs(harness, candidates, run, results, profiles, run.quick ? begun + QUICK_MS : Infinity);
     if (wants('latency') || wants('slow-crm'))
-      for (const work of [outbound, inbound]) await warmUp(harness, candidates, work, 2 * run.macs);
+      for (const work of [outbound, inbound])
+        await warmUp(harness, candidates, work, Math.max(run.macs, WARM_UP_MESSAGES));
     if (wants('latency')) await latencies(harness, named('floor', 'reference', 'footbridge'), results);
     if (wants('slow-crm')) await slowCrm(harness, named('floor', 'footbridge'), results);
     if (wants('memory'))

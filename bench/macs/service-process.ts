@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import { createLog } from '@footbridge/runtime/log';
-import { keepNextTickFast, turnPretenuringOff } from '@footbridge/runtime/tune-v8';
+import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
 import { loadConfig } from '@footbridge/service/config/config';
@@ -21,5 +21,5 @@ const { clock } = serveReports(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 bridge = await createBridge(config, { log, clock });
-turnPretenuringOff();
+tuneCollections();
 process.send?.({ url: bridge.url, operatorUrl: bridge.operatorUrl, operatorToken: bridge.operatorToken });

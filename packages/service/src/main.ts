@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 import { createLog } from '@footbridge/runtime/log';
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
-import { keepNextTickFast, turnPretenuringOff } from '@footbridge/runtime/tune-v8';
+import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 
 import { createBridge } from './bridge/bridge.ts';
 import { textInsteadOfStart } from './config/command-line.ts';
@@ -124,7 +124,7 @@ for (const source of ['uncaughtException', 'unhandledRejection'] as const)
 log.info({ event: 'service.ready', url: bridge.url, operatorUrl: bridge.operatorUrl }, 'ready');
 process.send?.('ready');
 const toldReady = notifySystemd('READY=1');
-turnPretenuringOff();
+tuneCollections();
 await collectGarbage().catch((error: unknown) =>
   log.debug({ event: 'service.garbage_kept', err: error }, 'startup garbage not collected'),
 );
