@@ -54,7 +54,7 @@ it('process.nextTick is as fast after a major garbage collection as before it', 
   expect(slowdown(KEEP)).toBeLessThan(2.5);
 });
 
-it('V8 knows the flags for its collections', () => {
+it('tunes collections only with flags that V8 knows', () => {
   // V8 prints a line about a flag that it does not know.
   expect(run(`${TUNE} console.log(1)`)).toBe(1);
 });
