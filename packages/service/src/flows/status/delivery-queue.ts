@@ -31,6 +31,8 @@ export class DeliveryQueue {
   readonly #messages = new SerialByKey<StatusDelivery, Attempt<undefined>>();
   /** The latest one of each message, by delivery key. */
   readonly #late = new Map<string, LateRequest>();
+  /** Each `pending` that waits for a late request. The next status would wait as long, so it does not supersede it (A5). */
+  readonly #held = new Set<StatusDelivery>();
 
   constructor(deps: DeliveryQueueDeps) {
     this.#deps = deps;
@@ -39,7 +41,7 @@ export class DeliveryQueue {
   /** `isNeeded` is asked when the delivery's turn comes; without it the status is always sent. */
   add(delivery: StatusDelivery, isNeeded?: () => Promise<boolean>): Promise<Attempt<undefined>> {
     const before = this.#messages.newest(delivery.key);
-    if (before !== undefined && before.source !== 'terminal') before.supersede();
+    if (before !== undefined && before.source !== 'terminal' && !this.#held.has(before)) before.supersede();
     return this.#messages.add(delivery.key, delivery, () => this.#send(delivery, isNeeded));
   }
 
@@ -61,8 +63,12 @@ export class DeliveryQueue {
   /** Waits until the late request can no longer arrive. Resolves with false if the delivery is superseded first. */
   async #waitForLate({ until }: LateRequest, delivery: StatusDelivery): Promise<boolean> {
     const { clock } = this.#deps;
+    if (delivery.source === 'pending') this.#held.add(delivery);
     await clock.sleep(until - clock.monotonic(), delivery.superseded);
-    return !delivery.superseded.aborted;
+    const isOver = delivery.superseded.aborted;
+    // The first attempt is still made.
+    if (this.#held.delete(delivery) && this.#messages.newest(delivery.key) !== delivery) delivery.supersede();
+    return !isOver;
   }
 
   #noteLate({ key, update: { locationId } }: StatusDelivery, timedOutAt: number): void {

@@ -2,7 +2,7 @@ import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
-import type { FailedAttempt } from '../../ports/crm/attempt.ts';
+import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import {
   HTTP,
   LOCATION,
@@ -72,6 +72,81 @@ describe('a repeated request', () => {
     await reports.reported(lease(), frame(first));
     expect(said(updates)).toEqual(['pending', 'failed', 'pending', 'delivered']);
   });
+
+  it.each(['one after the other', 'at the same time'])(
+    'A5 that succeeds after the attempt it shared has failed joins the attempt of a later request: reported %s',
+    async (how) => {
+      const { put, updates } = openCalls();
+      const { reports } = setUp(put);
+      const [first, second, third] = [newRequestId(), newRequestId(), newRequestId()];
+      publish(reports, first);
+      publish(reports, second);
+      await reports.reported(lease(), frame(first, 'failed'));
+      publish(reports, third);
+      const report = async (id: string) =>
+        expect(await reports.reported(lease(), frame(id))).toEqual({ outcome: 'delivered' });
+      if (how === 'at the same time') await Promise.all([second, third].map(report));
+      else for (const id of [second, third]) await report(id);
+      expect(said(updates)).toEqual(['pending', 'failed', 'pending', 'delivered']);
+    },
+  );
+
+  it('A5 that succeeds after two failed attempts shares its own attempt with another that succeeds', async () => {
+    const { put, updates } = openCalls();
+    const { reports } = setUp(put);
+    const [first, second, third, fourth] = [newRequestId(), newRequestId(), newRequestId(), newRequestId()];
+    for (const id of [first, second, third]) publish(reports, id);
+    await reports.reported(lease(), frame(first, 'failed'));
+    publish(reports, fourth);
+    await reports.reported(lease(), frame(fourth, 'failed'));
+    for (const id of [second, third]) await reports.reported(lease(), frame(id));
+    expect(said(updates)).toEqual(['pending', 'failed', 'pending', 'failed', 'pending', 'delivered']);
+  });
+
+  it('A5 that fails too, while its pending is still queued, is reported as failed again', async () => {
+    const { put, updates } = openCalls();
+    const { reports } = setUp(put);
+    const [first, second] = [newRequestId(), newRequestId()];
+    publish(reports, first);
+    await reports.reported(lease(), frame(first, 'failed'));
+    publish(reports, second);
+    expect(await reports.reported(lease(), frame(second, 'failed'))).toEqual({ outcome: 'delivered' });
+    expect(said(updates)).toEqual(['pending', 'failed', 'pending', 'failed']);
+  });
+
+  it.each([
+    ['before', ['first', 'second', 'third']],
+    ['after', ['second', 'third', 'first']],
+  ] as const)(
+    'A5 that succeeds is reported once when the Mac reports an earlier failure again %s it',
+    async (_when, order) => {
+      const { put, sent, statuses } = heldCalls();
+      const { reports, clock, currentEpoch } = setUp(put);
+      const ids = { first: newRequestId(), second: newRequestId(), third: newRequestId() };
+      publish(reports, ids.first);
+      publish(reports, ids.second);
+      await tick();
+      sent[0]?.answer(OK);
+      await tick();
+      const lost = reports.reported(lease(), frame(ids.first, 'failed'));
+      await tick();
+      sent[1]?.answer(HTTP);
+      await tick();
+      publish(reports, ids.third);
+      currentEpoch.value = 2;
+      await clock.advance(1000);
+      expect(await lost).toBe('retry');
+      sent[2]?.answer(OK);
+      const acks = order.map((name) =>
+        reports.reported(lease(2), frame(ids[name], name === 'first' ? 'failed' : 'delivered')),
+      );
+      await tick();
+      sent[3]?.answer(OK);
+      await tick();
+      expect(statuses()).toEqual(['pending', 'failed', 'pending', 'delivered']);
+      expect(await Promise.all(acks)).not.toContain('retry');
+    },
+  );
 
   it('A5 with another text, which the Mac rejects, does not end the message that is under way', async () => {
     const { put, updates } = openCalls();
@@ -244,6 +319,37 @@ describe('a repeated request', () => {
     expect(statuses()).toEqual(['pending', 'delivered']);
     sent[1]?.answer(OK);
     expect(await ack).toEqual({ outcome: 'delivered' });
+  });
+
+  it.each([
+    [502, 'delivered'],
+    [504, 'failed'],
+  ] as const)('A5 after a failed that got %i has its own pending, and then %s', async (status, outcome) => {
+    const { put, sent, statuses } = heldCalls();
+    const { reports, clock } = setUp(put);
+    const [first, second] = [newRequestId(), newRequestId()];
+    const answer = async (result: Attempt<undefined>) => {
+      sent.at(-1)?.answer(result);
+      await tick();
+    };
+    publish(reports, first);
+    await tick();
+    await answer(OK);
+    void reports.reported(lease(), frame(first, 'failed'));
+    await tick();
+    await answer(failed('http', { status, inDoubt: true }));
+    await clock.advance(1000);
+    await answer(OK);
+    publish(reports, second);
+    await tick();
+    const ack = reports.reported(lease(), frame(second, outcome));
+    await clock.advance(SETTLE_MS - 2000);
+    expect(statuses()).toEqual(['pending', 'failed', 'failed']);
+    await clock.advance(2000);
+    await answer(OK);
+    await answer(OK);
+    expect(await ack).toEqual({ outcome: 'delivered' });
+    expect(statuses()).toEqual(['pending', 'failed', 'failed', 'pending', outcome]);
   });
 
   it('A4 sends the terminal status at once when the CRM responded to every pending', async () => {

@@ -144,21 +144,40 @@ class QueuedReports implements StatusReports {
     // The Mac rejects another text under the same id (M4). The message itself is still under way.
     if (isRepeat && attempt.outcome === undefined && error?.code === MESSAGE_ID_REUSED)
       return Promise.resolve({ outcome: 'skipped' });
-    if (attempt.terminal !== undefined) {
-      // A repeat succeeded after the attempt that it shares had failed: that is an attempt of its own, with its own `pending` (A5).
-      const isOwnAttempt = !isReported && attempt.outcome === 'failed' && status === 'delivered';
-      if (!isOwnAttempt) {
-        attempt.delivery?.takeOver(lease);
-        return attempt.terminal;
-      }
-      request.attempt = newAttempt(frame.requestId, attempt.locationId, attempt.messageId, attempt.epoch);
-      request.attempt.isRepeat = request.attempt.isPendingMissing = true;
-      if (attempt.key !== undefined) this.#attempts.set(attempt.key, request.attempt);
+    const current = this.#reportedAttempt(attempt, isReported, frame);
+    request.attempt = current;
+    if (current.terminal !== undefined) {
+      current.delivery?.takeOver(lease);
+      return current.terminal;
     }
-    const current = request.attempt;
+    const latest = this.#latest(current);
+    // The CRM was not told of this failure before a later request began another attempt, which is under way or was delivered.
+    if (status === 'failed' && latest !== current && latest.outcome !== 'failed')
+      return Promise.resolve({ outcome: 'skipped' });
     current.outcome = status;
     current.terminal = this.#deliverTerminal(current, lease, frame);
     return current.terminal;
+  }
+
+  /** Returns the attempt that a report ends. A repeat that succeeds after the attempt it shared has failed belongs to a later one (A5). */
+  #reportedAttempt(
+    shared: MessageAttempt,
+    isReported: boolean,
+    { requestId, status }: MessageStatusFrame,
+  ): MessageAttempt {
+    if (isReported || status === 'failed' || shared.outcome === 'delivered') return shared;
+    const latest = this.#latest(shared);
+    if (latest.outcome !== 'failed') return latest;
+    if (shared.outcome !== 'failed' || shared.terminal === undefined) return shared;
+    const own = newAttempt(requestId, shared.locationId, shared.messageId, shared.epoch);
+    own.isRepeat = own.isPendingMissing = true;
+    if (own.key !== undefined) this.#attempts.set(own.key, own);
+    return own;
+  }
+
+  /** Returns the latest attempt of the same message. */
+  #latest(attempt: MessageAttempt): MessageAttempt {
+    return this.#attempts.get(attempt.key ?? '') ?? attempt;
   }
 
   rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
@@ -290,6 +309,8 @@ class QueuedReports implements StatusReports {
     if (this.#isOutdated(attempt, lease)) this.#refresh(attempt, lease);
     const { status, error, guid } = frame;
     let last = await attempt.lastStatus;
+    // Its `pending` is still to be sent, and begins an attempt after the failed one.
+    if (last === 'failed' && attempt.pending !== undefined) last = 'none';
     if (attempt.restored !== undefined && last !== 'pending' && mayFollow(last, 'terminal', status)) {
       const shown = await this.#history.shownForReport(attempt, messageId, lease);
       if (this.#closed.isCancelled) {
