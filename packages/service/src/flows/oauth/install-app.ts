@@ -27,6 +27,8 @@ export interface InstallDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly announce: (ownerId: string) => Promise<void>;
+  /** Locations whose tokens this process is requesting for an installation of their company. */
+  readonly requesting: Set<string>;
 }
 
 const MINTS_AT_ONCE = 4;
@@ -35,7 +37,7 @@ const RESPOND_WITHIN_MS = 8000;
 
 /** Exchanges the code of an OAuth callback: tokens of a location are stored, a company's are exchanged for those of its locations (O1, O9). */
 export function createInstallApp(deps: InstallDeps): (code: string) => Promise<InstallOutcome> {
-  const { grants, endpoint, clock, log, announce } = deps;
+  const { grants, endpoint, clock, log, announce, requesting } = deps;
 
   return async function installApp(code) {
     const issued = await endpoint.exchange(code);
@@ -94,18 +96,22 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     }
     const respondBy = clock.sleep(RESPOND_WITHIN_MS);
     const owned = new Set([...(listed ?? []), ...tokens.approvedLocations]);
-    // Those whose tokens are missing after a restart or a failure are requested again, like announced ones.
-    for (const ownerId of owned)
-      await grants.expect({ kind: 'location', ownerId, companyId, at: tokens.issuedAt });
     const wanted = [...owned.union(new Set(announced))];
     const waiting = [...wanted];
     const locations: string[] = [];
     const failed: string[] = [];
     const worker = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        ((await mint(tokens.accessToken, companyId, next)) ? locations : failed).push(next);
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const outcome = await mint(tokens.accessToken, companyId, next);
+        (outcome === 'stored' ? locations : failed).push(next);
+        // An announced location stays expected, because its announcement may have come before the CRM can issue tokens.
+        if (outcome === 'refused' && !announced.includes(next)) await forgetExpected(next);
+        requesting.delete(next);
+      }
     };
-    const all = Promise.all(Array.from({ length: MINTS_AT_ONCE }, worker)).then(() =>
+    const mintAll = async () => {
+      await expectAll(owned, companyId, tokens.issuedAt);
+      await Promise.all(Array.from({ length: MINTS_AT_ONCE }, worker));
       log.info(
         {
           event: 'oauth.company_authorised',
@@ -114,9 +120,10 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
           failed: failed.length,
         },
         'company authorised the app',
-      ),
-    );
-    await Promise.race([all, respondBy]);
+      );
+    };
+    for (const ownerId of wanted) requesting.add(ownerId);
+    await Promise.race([mintAll(), respondBy]);
     return {
       kind: 'company',
       companyId,
@@ -142,26 +149,60 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     return listed;
   }
 
+  /** Never rejects. Locations whose tokens are missing after a restart or a failure are requested again, like announced ones. */
+  async function expectAll(
+    locationIds: Iterable<string>,
+    companyId: string,
+    at: number | undefined,
+  ): Promise<void> {
+    try {
+      for (const ownerId of locationIds) await grants.expect({ kind: 'location', ownerId, companyId, at });
+    } catch (error) {
+      log.warn(
+        { event: 'oauth.locations_not_recorded', companyId, err: error },
+        'locations of a company not recorded, tokens that are missing after a restart are not requested again',
+      );
+    }
+  }
+
+  /** Never rejects. A location for which the CRM issues no tokens has none, so its statuses are skipped (A6). */
+  async function forgetExpected(locationId: string): Promise<void> {
+    try {
+      if (await grants.remove('location', locationId, 'expected')) await announce(locationId);
+    } catch (error) {
+      log.warn(
+        { event: 'oauth.expectation_not_removed', locationId, err: error },
+        'location still expected although the CRM issues no tokens for it',
+      );
+    }
+  }
+
   /** Never rejects: the other locations of the company must get their tokens. */
-  async function mint(companyToken: string, companyId: string, locationId: string): Promise<boolean> {
+  async function mint(
+    companyToken: string,
+    companyId: string,
+    locationId: string,
+  ): Promise<'stored' | 'refused' | 'failed'> {
     try {
       const issued = await retry({
         attempt: () => endpoint.mint(companyToken, companyId, locationId),
         policy: RETRY_POLICY,
         clock,
       });
-      if (issued.ok) return await storeLocation(locationId, companyId, issued.value, true);
+      if (issued.ok)
+        return (await storeLocation(locationId, companyId, issued.value, true)) ? 'stored' : 'failed';
       log.warn(
         { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
         'no tokens for a location of a company',
       );
+      return issued.retryable ? 'failed' : 'refused';
     } catch (error) {
       log.warn(
         { event: 'oauth.location_token_failed', locationId, companyId, err: error },
         'no tokens for a location of a company',
       );
+      return 'failed';
     }
-    return false;
   }
 
   /** Resolves with false when the app was uninstalled after the tokens were issued. */

@@ -28,7 +28,7 @@ export interface RefreshDeps {
 export interface GrantRefreshes {
   /** `isStale`: whether the stored grant still needs a refresh, since another node may have been first. */
   refresh(kind: GrantKind, ownerId: string, isStale: (grant: Grant) => boolean): Promise<Refreshed>;
-  /** Sends no further request. Resolves when those in flight have ended and one more attempt was made to store what they returned. */
+  /** Sends no further request. Resolves when those in flight have ended. Tokens that could not be stored get one last attempt. */
   close(): Promise<void>;
 }
 

@@ -15,6 +15,7 @@ import type { Grants } from '../../ports/grants/grants.ts';
 import { createVault } from '../../ports/grants/vault.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import type { OpenDatabase } from '../../sql/open-database.ts';
+import type { InstallOutcome } from './install-app.ts';
 import { createPrivateTokens, privateTokenCheck } from './private-tokens.ts';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from './token-endpoint.ts';
 import { createTokens } from './tokens.ts';
@@ -536,6 +537,44 @@ describe('an authorisation', () => {
     await until(async () => (await grants.find('location', 'loc5'))?.state === 'active');
   });
 
+  it('O9 of a company is answered in time while many locations are being recorded', async () => {
+    let recorded = 0;
+    const { clock, endpoint, tokens } = await setUp((real) => ({
+      ...real,
+      async expect(event) {
+        recorded++;
+        await clock.sleep(10);
+        return real.expect(event);
+      },
+    }));
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    endpoint.installedLocations = async () => page(Array.from({ length: 2000 }, (_, index) => `loc${index}`));
+    let outcome: InstallOutcome | undefined;
+    void tokens.install('code').then((result) => (outcome = result));
+    await until(() => recorded > 0);
+    await clock.advance(8000);
+    expect(outcome).toMatchObject({ kind: 'company', locations: [], failed: [], later: 2000 });
+  });
+
+  it('O9 of a company requests the tokens of each location once, also while expected ones are served', async () => {
+    const { tokens, endpoint, clock, grants } = await setUp();
+    const requested: string[] = [];
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    endpoint.mint = async (_token, companyId, locationId) => {
+      if (requested.push(locationId) <= 2) await held;
+      return succeeded(endpoint.issue(locationId, companyId));
+    };
+    const outcome = tokens.install('code');
+    await until(() => requested.length === 2);
+    await clock.advance(8000);
+    expect(await outcome).toMatchObject({ later: 2 });
+    await tokens.appEvents?.serveExpected();
+    release();
+    await until(async () => (await grants.expected(0)).length === 0);
+    expect(requested).toEqual(['locA', 'locB']);
+  });
+
   it('O9 of a company is completed by the next process after a restart', async () => {
     const { tokens, another, endpoint, clock, grants } = await setUp();
     endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
@@ -558,8 +597,41 @@ describe('an authorisation', () => {
     await grants.expect({ kind: 'location', ownerId: 'other', companyId: null, at: undefined });
     endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
     endpoint.mint = async () => failed('refused', { retryable: false, reason: '400 not installed' });
-    expect(await tokens.install('code')).toMatchObject({ failed: ['locA', 'locB', 'other'] });
+    expect(await tokens.install('code')).toMatchObject({
+      failed: expect.arrayContaining(['locA', 'locB', 'other']),
+    });
     expect(await grants.find('location', 'other')).toMatchObject({ state: 'expected', companyId: null });
+  });
+
+  it('A6 of a company leaves a location for which the CRM issues no tokens without any', async () => {
+    const { tokens, endpoint, grants, clock } = await setUp();
+    const results = new Map([
+      ['locA', failed('refused', { retryable: false, reason: '400 not installed' })],
+      ['locB', failed('away', { reason: '503' })],
+    ]);
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    endpoint.mint = async (_token, _company, locationId) => results.get(locationId) ?? failed('away');
+    const outcome = tokens.install('code');
+    for (let second = 0; second < 8; second++) await clock.advance(1000);
+    expect(await outcome).toMatchObject({ failed: expect.arrayContaining(['locA', 'locB']) });
+    expect(await tokens.bearer('locA', 'oauth')).toEqual({ missing: 'none' });
+    expect(await grants.find('location', 'locA')).toBeUndefined();
+    expect(await grants.find('location', 'locB')).toMatchObject({ state: 'expected' });
+  });
+
+  it('O9 of a company stores all tokens although the database failed to record the locations', async () => {
+    let failures = 1;
+    const { tokens, endpoint } = await setUp((real) => ({
+      ...real,
+      expect: (event) =>
+        failures-- > 0 ? Promise.reject(new EngineError('sql', 'away')) : real.expect(event),
+    }));
+    endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
+    expect(await tokens.install('code')).toMatchObject({
+      kind: 'company',
+      locations: expect.arrayContaining(['locA', 'locB']),
+      failed: [],
+    });
   });
 
   it('O9 of a company continues after the database fails, and the location it failed for is served later', async () => {

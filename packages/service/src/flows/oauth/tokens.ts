@@ -105,10 +105,12 @@ class CachedTokens implements Tokens {
       const { grants, endpoint } = oauth;
       const common = { grants, endpoint, clock, log, announce };
       this.#refreshes = createGrantRefreshes({ ...common, failpoint, ...(refreshed && { refreshed }) });
-      this.#install = createInstallApp(common);
+      const requesting = new Set<string>();
+      this.#install = createInstallApp({ ...common, requesting });
       this.appEvents = createAppEvents({
         grants,
-        mint: async (locationId, companyId) => (await this.#mint(locationId, companyId)) !== undefined,
+        mint: async (locationId, companyId) =>
+          !requesting.has(locationId) && (await this.#mint(locationId, companyId)) !== undefined,
         announceRemoval: (ownerId) => changes.announce('grant_removed', ownerId),
         now: () => clock.now(),
         log,

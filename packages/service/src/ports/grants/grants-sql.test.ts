@@ -1,8 +1,15 @@
+import { randomBytes } from 'node:crypto';
+
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { until } from '@footbridge/testkit/until';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openDatabase } from '../../sql/open-database.ts';
+import { createSqlGrants } from './grants-sql.ts';
 import { grantsContract } from './grants.contract.ts';
+import { createVault } from './vault.ts';
 
 const ignore = () => {};
 
@@ -29,5 +36,41 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
         await second.close();
       },
     };
+  });
+
+  it('E3 a location of a company can be expected while the company is uninstalled, without a deadlock', async () => {
+    const url = await server.createDatabase();
+    const database = await openDatabase({ engine: 'postgres', url }, ignore);
+    const grants = createSqlGrants({
+      database,
+      clock: new FakeClock(),
+      vault: createVault([randomBytes(32)]),
+    });
+    const company = { kind: 'company', ownerId: 'comp1', companyId: 'comp1' } as const;
+    const location = { kind: 'location', ownerId: 'loc1', companyId: 'comp1' } as const;
+    const tokens = { accessToken: 'access', refreshToken: 'refresh', expiresAt: 2_000_000_000_000 };
+    await grants.store({ ...company, ...tokens, issuedAt: 1000 });
+    await grants.store({ ...location, ...tokens, issuedAt: 1000, isDerived: true });
+    const waiting = (count: number) =>
+      until(async () => {
+        const { rows } = await sql`
+          SELECT pid FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(database.db);
+        return rows.length === count;
+      });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const refreshing = grants.exclusively('company', 'comp1', () => held);
+    const uninstalled = grants.uninstall({ ...company, at: 2000 });
+    await waiting(1);
+    const expected = grants.expect({ ...location, at: 3000 });
+    await waiting(2);
+    release();
+    await refreshing;
+    const results = await Promise.allSettled([uninstalled, expected]);
+    await database.close();
+    expect(results).toMatchObject([
+      { status: 'fulfilled', value: ['comp1', 'loc1'] },
+      { status: 'fulfilled', value: { state: 'expected' } },
+    ]);
   });
 });

@@ -187,13 +187,11 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return rows.map(({ owner_id }) => owner_id);
       }),
-    remove: (kind, ownerId) =>
+    remove: (kind, ownerId, state) =>
       guarded(async () => {
-        const { numDeletedRows } = await db
-          .deleteFrom('oauth_grants')
-          .where('kind', '=', kind)
-          .where('owner_id', '=', ownerId)
-          .executeTakeFirst();
+        let rows = db.deleteFrom('oauth_grants').where('kind', '=', kind).where('owner_id', '=', ownerId);
+        if (state !== undefined) rows = rows.where('state', '=', state);
+        const { numDeletedRows } = await rows.executeTakeFirst();
         return numDeletedRows > 0n;
       }),
     privateToken: (locationId) =>
@@ -332,8 +330,11 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   }
 
   async function expect(trx: Transaction<Schema>, event: InstallEvent): Promise<GrantView> {
+    // Locks the company first, as `uninstall` does: in the opposite order the two can deadlock.
+    const companyId =
+      event.companyId ?? (await read(trx, event.kind, event.ownerId).executeTakeFirst())?.company_id;
+    const company = await locked(trx, 'company', companyId ?? '');
     const before = await locked(trx, event.kind, event.ownerId);
-    const company = await locked(trx, 'company', event.companyId ?? before?.company_id ?? '');
     const newest = Math.max(before?.event_at ?? 0, company?.event_at ?? 0);
     const at = event.at ?? Math.max(clock.now(), newest);
     if (before === undefined || (before.state === 'uninstalled' && before.event_at < at)) {

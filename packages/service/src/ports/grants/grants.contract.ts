@@ -251,6 +251,17 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await grants.list()).toEqual([]);
     });
 
+    it('A6 removes a grant in one state only, if that is asked for', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await grants.remove(GRANT_KIND, OWNER, 'active')).toBe(false);
+      expect(await find()).toMatchObject({ state: 'expected' });
+      await grants.store(GRANT);
+      expect(await grants.remove(GRANT_KIND, OWNER, 'expected')).toBe(false);
+      expect(await find()).toMatchObject({ state: 'active' });
+      expect(await grants.remove(GRANT_KIND, OWNER, 'active')).toBe(true);
+      expect(await find()).toBeUndefined();
+    });
+
     it('O10 keeps one private token per location', async () => {
       expect(await grants.privateToken('loc1')).toBeUndefined();
       await grants.setPrivateToken('loc1', 'pit-1');

@@ -84,8 +84,8 @@ export interface Grants {
   listLocationIds(): Promise<string[]>;
   /** Lists the grants of these locations, in any order. */
   ofLocations(locationIds: readonly string[]): Promise<GrantView[]>;
-  /** Resolves with whether the grant existed. */
-  remove(kind: GrantKind, ownerId: string): Promise<boolean>;
+  /** Removes the grant, and with `state` only in that state. Resolves with whether there was one to remove. */
+  remove(kind: GrantKind, ownerId: string, state?: GrantState): Promise<boolean>;
 
   privateToken(locationId: string): Promise<string | undefined>;
   setPrivateToken(locationId: string, token: string): Promise<void>;
