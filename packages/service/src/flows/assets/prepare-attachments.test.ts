@@ -6,7 +6,8 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import type { AssetRecord } from '../../ports/asset-index/asset-index.ts';
-import { failed, succeeded } from '../../ports/crm/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../ports/crm/attempt.ts';
+import type { Attempt } from '../../ports/crm/attempt.ts';
 import { Cancellation } from '../../ports/crm/cancellation.ts';
 import { createPrepareAttachments, HANDOVERS } from './prepare-attachments.ts';
 import type { CrmStorage } from './prepare-attachments.ts';
@@ -17,7 +18,23 @@ const NO_TOKEN = failed('away', { unsent: true });
 
 const urlOf = (locationId: string) => `https://x.example/assets/${locationId.padEnd(32, '0')}/a.png`;
 
-function setUp(put: CrmStorage['put']) {
+/** What the CRM does with the uploads of a location. */
+type Storing = (clock: FakeClock) => CrmStorage['put'];
+
+const responding =
+  (result: Attempt<string>): Storing =>
+  () =>
+  async () =>
+    result;
+/** The CRM has paused the location, so each attempt waits for the rate limit. */
+const paused: Storing =
+  (clock) =>
+  async (_file, { cancellation }) => {
+    await clock.sleep(600_000, cancellation?.signal);
+    return CANCELLED;
+  };
+
+function setUp(storing: Storing) {
   const clock = new FakeClock();
   const find = async (id: string): Promise<AssetRecord> => ({
     id,
@@ -34,7 +51,7 @@ function setUp(put: CrmStorage['put']) {
   const attachments = createPrepareAttachments({
     index: { find, setSender: async () => {} },
     assets: { open: async () => Readable.from([Buffer.from('abc')]) },
-    storage: { put },
+    storage: { put: storing(clock) },
     clock,
     log: silentLog,
   });
@@ -53,10 +70,11 @@ function setUp(put: CrmStorage['put']) {
 
 describe('an upload to the CRM', () => {
   it.each([
-    ['the location has no usable token', NO_TOKEN],
-    ['the CRM asks for a longer wait', failed('http', { status: 429, retryAfterMs: 600_000 })],
-  ])('I8 ends within half a minute with our own URL when %s', async (_what, failure) => {
-    const { clock, send } = setUp(async () => failure);
+    ['the location has no usable token', responding(NO_TOKEN)],
+    ['the CRM asks for a longer wait', responding(failed('http', { status: 429, retryAfterMs: 600_000 }))],
+    ['the CRM has paused the location', paused],
+  ])('I8 ends within half a minute with our own URL when %s', async (_what, storing) => {
+    const { clock, send } = setUp(storing);
     let urls: string[] | undefined;
     void send('loc1').then((sent) => (urls = sent));
     for (let second = 0; second < 31; second++) await clock.advance(1000);
@@ -66,7 +84,7 @@ describe('an upload to the CRM', () => {
 
   it('I8 ends at once when its message is cancelled, also while it waits for a slot', async () => {
     let attempts = 0;
-    const { send } = setUp(async () => {
+    const { send } = setUp(() => async () => {
       attempts++;
       return NO_TOKEN;
     });
@@ -80,10 +98,14 @@ describe('an upload to the CRM', () => {
     expect(attempts).toBe(HANDOVERS.slots);
   });
 
-  it('I8 leaves slots to other locations when those with a slot have no usable token', async () => {
-    const { clock, send } = setUp(async ({ locationId }) =>
-      locationId === 'good' ? succeeded(STORED) : NO_TOKEN,
-    );
+  it.each([
+    ['have no usable token', responding(NO_TOKEN)],
+    ['are paused by the CRM', paused],
+  ])('I8 leaves slots to other locations when those with a slot %s', async (_what, storing) => {
+    const { clock, send } = setUp((time) => {
+      const put = storing(time);
+      return async (file, guard) => (file.locationId === 'good' ? succeeded(STORED) : put(file, guard));
+    });
     for (let index = 0; index < HANDOVERS.slots; index++) void send(`bad${index + 1}x`);
     let urls: string[] | undefined;
     void send('good').then((sent) => (urls = sent));

@@ -5,6 +5,7 @@ import type { Log } from '@footbridge/runtime/log';
 import { asAssetId } from '../../ports/assets/assets.ts';
 import type { Assets } from '../../ports/assets/assets.ts';
 import type { Attempt, SendGuard } from '../../ports/crm/attempt.ts';
+import { Cancellation } from '../../ports/crm/cancellation.ts';
 import type { SignalSource } from '../../ports/crm/cancellation.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import type { RetryPolicy } from '../../ports/crm/retry.ts';
@@ -46,7 +47,7 @@ export interface Message {
 /** Files in memory on their way to the CRM. A file is there once, and once more in the body of its call. */
 export const HANDOVERS = { slots: 8, maxBytes: 5_000_000 } as const;
 const MAX_UPLOAD_ATTEMPTS = 2;
-/** Attempts that are not sent do not count, and without a usable token none is sent: only this limit frees the slot. */
+/** Ends an upload that cannot be sent, for example for lack of a token: unsent attempts do not count towards the maximum. */
 const MAX_UPLOAD_MS = 30_000;
 const OUR_URL = /\/assets\/([\w-]{32})\/[^/?#]*$/;
 
@@ -61,13 +62,16 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
     const id = asAssetId(record.id);
     if (storage === undefined || id === undefined || record.size > HANDOVERS.maxBytes) return undefined;
     const release = await new Promise<() => void>((resolve) => slots.enter(locationId, resolve));
+    const deadline = new Cancellation();
+    const stopTimer = clock.after(MAX_UPLOAD_MS, () => deadline.cancel());
     try {
       const stream = job.isWanted() ? await assets.open(id) : undefined;
       if (stream === undefined) return undefined;
       const { name, contentType } = record;
       const bytes = Buffer.concat(await stream.toArray());
       const file = { locationId, contactId, name, contentType, bytes };
-      const { cancellation } = job;
+      // The retry policy is not asked during the wait for the rate limit, so the deadline ends that.
+      const cancellation = { signal: AbortSignal.any([job.cancellation.signal, deadline.signal]) };
       const result = await retry({
         attempt: (previous) => storage.put(file, { previous, cancellation }),
         policy: uploadPolicy,
@@ -77,6 +81,7 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
       });
       return result.ok ? result.value : undefined;
     } finally {
+      stopTimer();
       release();
     }
   }
