@@ -2,10 +2,11 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { succeeded } from '../../ports/crm/attempt.ts';
 import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
+import type { RetryPolicy } from '../../ports/crm/retry.ts';
 import { RecentCache } from '../../recent-cache.ts';
 import type { ContactCalls } from './crm-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
-import { writePolicy } from './inbound-retry-policy.ts';
+import { inboundRetryPolicy, writePolicy } from './inbound-retry-policy.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import { readAfterLoss } from './read-after-loss.ts';
 import type { ReadDelays } from './read-after-loss.ts';
@@ -178,11 +179,15 @@ export class ContactBook {
     job: Retrying,
   ): Promise<Attempt<string>> {
     if (preferred === undefined || preferred === found) return succeeded(found);
-    const all = await job.retry((guard) => this.#calls.findAll(locationId, handle, guard));
+    const all = await job.retry((guard) => this.#calls.findAll(locationId, handle, guard), listPolicy);
     if (!all.ok) return all.kind === 'cancelled' ? all : succeeded(found);
     return succeeded(all.value.includes(preferred) ? preferred : found);
   }
 }
+
+/** Without a usable list, the contact that the first search named is used. */
+const listPolicy: RetryPolicy = (failure, progress) =>
+  failure.kind === 'empty' ? undefined : inboundRetryPolicy(failure, progress);
 
 /** A search that rejects the form of the handle does not say whether such a contact may be created. */
 const isMissing = (found: Attempt<string | undefined>) =>

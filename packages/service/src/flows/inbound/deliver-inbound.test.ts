@@ -634,16 +634,21 @@ describe('the contact of a sender', () => {
     ['the list has it', succeeded(['found', 'preferred']), 'preferred'],
     ['the list does not have it', succeeded(['found']), 'found'],
     ['the list cannot be read', failed('refused', { retryable: false, status: 403 }), 'found'],
+    ['the list is not usable', failed('empty', { status: 200 }), 'found'],
   ])('I2 is the preferred one only if the list of contacts has it: %s', async (_case, listed, expected) => {
     const used: string[] = [];
-    const { inbound } = await setUp(
+    let reads = 0;
+    const { inbound, clock } = await setUp(
       async ({ contactId }) => (used.push(contactId), posted),
       {},
-      { find: async () => succeeded('found'), findAll: async () => listed },
+      {
+        find: async () => succeeded('found'),
+        findAll: async () => (reads++ === 0 ? listed : succeeded([])),
+      },
     );
     inbound.prefer(LOCATION, '+14155550100', 'preferred');
-    expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
-    expect(used).toEqual([expected]);
+    expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
+    expect([used, reads]).toEqual([[expected], 1]);
   });
 
   it('I2 is created without upsert where the CRM has none, and not at all after another rejection', async () => {
