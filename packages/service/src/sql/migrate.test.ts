@@ -103,7 +103,7 @@ describe('migrate', () => {
     const journal = createSqlJournal({ database, clock: new FakeClock(), log: silentLog, handleKeys });
     const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
     journal.open({ ...entry, id: 'new', handle: '+15555550100', contactId: null, length: 1 }, 'accepted');
-    const { messages } = await journal.list({ handle: '+15555550100', limit: 10 });
+    const { messages } = await journal.list({ handles: ['+15555550100'], limit: 10 });
     expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
     await journal.close();
     await database.close();

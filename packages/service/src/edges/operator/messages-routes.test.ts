@@ -5,6 +5,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { phoneCheck, recordedPhone } from '../../flows/outbound/check-phone.ts';
 import type { AuditRecord } from '../../ports/audit/audit.ts';
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import type { NewEntry } from '../../ports/journal/journal.ts';
@@ -15,6 +16,8 @@ import { messagesRoutes } from './messages-routes.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
+
+const checkPhone = phoneCheck('US');
 
 async function start(
   redelivered: 'written' | 'not_connected' = 'written',
@@ -44,7 +47,7 @@ async function start(
     },
     texts: { until: () => undefined, textOf: () => undefined },
     audit: { record: async (entry) => void audit.push(entry) },
-    recordedPhone: (given) => given,
+    recordedPhone: (given) => recordedPhone(checkPhone, given),
   })(app);
   const call = async (method: 'GET' | 'POST', url: string) => {
     const answer = await app.inject({ method, url });
@@ -106,6 +109,20 @@ describe('GET /operator/messages', () => {
     expect(await count('')).toBe(3);
     expect(await count('locationId=&status=&direction=&cursor=&limit=')).toBe(3);
     expect(await count('locationId=loc2&status=')).toBe(1);
+  });
+
+  it('finds messages by a number in E.164 and as the Mac reported it, without the country code', async () => {
+    const { journal, call } = await start();
+    journal.open(entry({ id: 'reported', direction: 'inbound', handle: '4155550100' }), 'received');
+    journal.open(entry({ id: 'complete', handle: '+14155550100' }), 'accepted');
+    journal.open(entry({ id: 'short', direction: 'inbound', handle: '72345' }), 'received');
+    const found = async (phone: string) => {
+      const { body } = await call('GET', `/operator/messages?phone=${encodeURIComponent(phone)}`);
+      return (body['messages'] as { id: string }[]).map(({ id }) => id).toSorted();
+    };
+    expect(await found('4155550100')).toEqual(['complete', 'reported']);
+    expect(await found('(415) 555-0100')).toEqual(['complete', 'reported']);
+    expect(await found('72345')).toEqual(['short']);
   });
 
   it.each(['limit=0', 'limit=201', 'limit=x', 'direction=up', 'unknown=1', 'locationId=a&locationId=b'])(

@@ -86,8 +86,9 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedPhone
     app.get('/operator/messages', FILTERED, async (request) => {
       const { locationId, status, phone, ...rest } = readBody(QUERY, withoutEmpty(request.query));
       const locationIds = visibleLocations(request, locationId);
-      const handle = phone === undefined ? undefined : recordedPhone(phone);
-      const page = await journal.list({ ...rest, locationIds, state: status, handle });
+      // A Mac may report a sender without the country code.
+      const handles = phone === undefined ? undefined : [recordedPhone(phone), phone];
+      const page = await journal.list({ ...rest, locationIds, state: status, handles });
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });
 

@@ -20,10 +20,31 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     journal.step('in-1', 'crm_took_it', { state: 'delivered', contactId: 'contact-1' });
     const list = async (query: object) =>
       (await journal.list({ limit: 10, ...query })).messages.map(({ id }) => id).toSorted();
-    expect(await list({ handle: '+1 (555) 555-0100' })).toEqual(['in-1', 'out-1']);
-    expect(await list({ handle: '+15555550101' })).toEqual([]);
+    expect(await list({ handles: ['+1 (555) 555-0100'] })).toEqual(['in-1', 'out-1']);
+    expect(await list({ handles: ['+15555550101'] })).toEqual([]);
     expect(await list({ contactId: 'contact-1' })).toEqual(['in-1', 'out-1']);
     expect(await list({ contactId: 'contact-2' })).toEqual(['other']);
+  });
+
+  it('finds the messages of several numbers newest first, page by page', async () => {
+    const { clock, journal } = fixture;
+    for (const [id, handle] of [
+      ['m1', '5555550100'],
+      ['m2', PHONE],
+      ['m3', '5555550100'],
+      ['other', '+15555550199'],
+    ] as const) {
+      journal.open(entry({ id, handle }), 'accepted');
+      await clock.advance(1000);
+    }
+    const handles = [PHONE, '5555550100', PHONE];
+    const first = await journal.list({ limit: 2, handles });
+    const second = await journal.list({ limit: 2, handles, cursor: first.cursor ?? '' });
+    expect([first, second].map(({ messages }) => messages.map(({ id }) => id))).toEqual([
+      ['m3', 'm2'],
+      ['m1'],
+    ]);
+    expect(second.cursor).toBeNull();
   });
 
   it('keeps the contact of a message that is opened again before it was written', async () => {
@@ -101,7 +122,7 @@ export function journalPeopleContract(fixture: JournalFixture): void {
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .execute();
-    for (const person of [{ handle: PHONE }, { contactId: 'contact-1' }]) {
+    for (const person of [{ handles: [PHONE] }, { contactId: 'contact-1' }]) {
       const found: string[] = [];
       let cursor: string | null = null;
       do {
@@ -135,11 +156,11 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     const handleKeys = [Buffer.alloc(32, 2), ...HANDLE_KEYS];
     const rotated = createSqlJournal({ database, clock, log: silentLog, handleKeys });
     rotated.open(entry({ id: 'new', contactId: 'contact-1' }), 'accepted');
-    const { messages } = await rotated.list({ limit: 10, handle: PHONE });
+    const { messages } = await rotated.list({ limit: 10, handles: [PHONE] });
     expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
-    const first = await rotated.list({ limit: 1, handle: PHONE, contactId: 'contact-1' });
+    const first = await rotated.list({ limit: 1, handles: [PHONE], contactId: 'contact-1' });
     const cursor = first.cursor ?? '';
-    const second = await rotated.list({ limit: 1, handle: PHONE, contactId: 'contact-1', cursor });
+    const second = await rotated.list({ limit: 1, handles: [PHONE], contactId: 'contact-1', cursor });
     await rotated.close();
     expect([...first.messages, ...second.messages].map(({ id }) => id)).toEqual(['new', 'old']);
     expect(second.cursor).toBeNull();

@@ -65,9 +65,9 @@ describe('T54 SQLite', () => {
     ['of a location on the next page', { locationIds: ['loc1'], cursor: CURSOR }],
     ['with many properties', { ...EVERY_FILTER, cursor: CURSOR }],
   ])('reads the newest messages of a person %s from the index of each block', async (_, filter) => {
-    for (const person of [{ handle: PHONE }, { contactId: 'contact-1' }]) {
+    for (const person of [{ handles: [PHONE] }, { contactId: 'contact-1' }]) {
       const [plan = ''] = await plansOf((journal) => journal.list({ limit: 10, ...person, ...filter }));
-      const column = 'handle' in person ? 'phone_hash' : 'contact_hash';
+      const column = 'handles' in person ? 'phone_hash' : 'contact_hash';
       // Once for the time of the last message, and once for the messages.
       const reads = readsIn(plan);
       expect(reads).toHaveLength(2);

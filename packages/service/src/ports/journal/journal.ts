@@ -106,8 +106,8 @@ export interface MessageQuery {
   readonly direction?: 'outbound' | 'inbound' | undefined;
   readonly kind?: string | undefined;
   readonly code?: string | undefined;
-  /** The phone number or email address, in full. */
-  readonly handle?: string | undefined;
+  /** Phone numbers or email addresses, in full: messages of any of them are found. */
+  readonly handles?: readonly string[] | undefined;
   readonly contactId?: string | undefined;
   readonly from?: number | undefined;
   readonly until?: number | undefined;

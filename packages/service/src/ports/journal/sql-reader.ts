@@ -58,11 +58,11 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
 
   return {
     async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
-      const { locationIds, state, direction, kind, code, handle, contactId, limit } = query;
+      const { locationIds, state, direction, kind, code, handles, contactId, limit } = query;
       if (locationIds?.length === 0) return { messages: [], cursor: null };
-      const isOfPerson = handle !== undefined || contactId !== undefined;
+      const isOfPerson = handles !== undefined || contactId !== undefined;
       let rows = isOfPerson
-        ? inBlocks(handle === undefined ? 'messages_contact_hash' : 'messages_phone_hash')
+        ? inBlocks(handles === undefined ? 'messages_contact_hash' : 'messages_phone_hash')
         : all;
       if (state !== undefined) rows = rows.where('status', '=', state);
       if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
@@ -80,10 +80,10 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         isRareState || isRareKind || code !== undefined || isOfPerson
           ? [atLocations(rows, locationIds)]
           : ofEachLocation(rows, locationIds);
-      if (handle !== undefined)
-        queries = hash
-          .handle(handle)
-          .flatMap((value) => queries.map((one) => one.where('phone_hash', '=', value)));
+      if (handles !== undefined)
+        queries = [...new Set(handles.flatMap((one) => hash.handle(one)))].flatMap((value) =>
+          queries.map((one) => one.where('phone_hash', '=', value)),
+        );
       if (contactId !== undefined)
         queries = hash
           .contact(contactId)
