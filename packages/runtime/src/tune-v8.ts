@@ -1,4 +1,4 @@
-// Works around three behaviours of V8 that slow a busy service down until it exits.
+// Works around three behaviours of V8 that slow a busy service down for the rest of its life.
 import { executionAsyncResource } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 

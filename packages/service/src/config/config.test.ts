@@ -262,7 +262,7 @@ describe('settings', () => {
     ['CRM_PIT_TOKENS', '{"loc1":"pit-T0PSECRET\\n"}'],
   ])('O10 %s=%j is reported as not a token, without its text', (name, value) => {
     const problems = problemsOf({ [name]: value });
-    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} must contain the token itself`))]);
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} must be the token itself`))]);
     expect(problems.join()).not.toContain('T0PSECRET');
   });
 

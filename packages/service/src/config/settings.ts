@@ -105,7 +105,7 @@ const encryptionKeys = (value: string): Buffer[] =>
 /** A token is sent in a header. The message never quotes it. */
 const privateToken = matching(
   /^[\x21-\x7e]+$/,
-  'must contain the token itself, of ASCII characters without spaces, not the pit-… of the examples',
+  'must be the token itself (ASCII, no spaces), not the placeholder pit-… from the examples',
 );
 
 /** `{"location": "pit-…"}` as JSON, or `location=pit-…,location=pit-…` (O10). */

@@ -98,7 +98,7 @@ const handleFilter = (handle: string) => ({
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Returns undefined for a text that the CRM's API does not respond with, such as the page of a proxy. An empty one has no contact. */
+/** Returns undefined for a response that is not from the CRM's API, such as a proxy's error page. An empty response means no contact. */
 function readBody(text: string): Body | undefined {
   const body = text.trim() === '' ? {} : readJson(text);
   return isObject(body) ? body : undefined;

@@ -89,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#clock.monotonic() >= this.#deadline) this.fail('timeout');
   }
 
-  /** Reads no further. The status of a 2xx says enough when its body is not wanted; otherwise there is no response. */
+  /** Reads no further. If only the status of a 2xx is wanted and it has arrived, that is the result; otherwise the exchange fails. */
   fail(reason: NoResponse['reason'], code?: string): void {
     const controller = this.#controller;
     const isKnown = this.#status !== 0 && this.#chunks === undefined;

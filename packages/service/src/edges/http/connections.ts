@@ -144,8 +144,8 @@ export class Connections {
 }
 
 /**
- * Emits `close` for a response that still waits behind another one when its socket closes. Before version 24 Node does not, nor does any version
- * if a CONNECT or an upgrade follows the request; whatever the request holds would never be released (T27).
+ * Emits `close` for a response that still waits behind another one when its socket closes. Node before 24 does not do this, and no version does
+ * when a CONNECT or an upgrade follows; whatever the request holds would never be released (T27).
  */
 function closeWithSocket(connection: Connection, response: ServerResponse): void {
   connection.pipelined ??= closedWith(connection.socket);

@@ -33,7 +33,7 @@ const RETRY_POLICY = fixedDelay(3, 5000);
  */
 export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }: WatchWordsDeps): Deliver {
   const chats = new SerialByKey<MessageReceivedFrame, { readonly ack: Promise<AckOutcome> } | 'retry'>();
-  /** The CRM keeps the last change of a contact, so a word must not be set after a later one. */
+  /** The CRM keeps the last change of a contact, so an earlier word must not be applied after a later one. */
   const contacts = new SerialByKey<MessageReceivedFrame>();
 
   async function setDnd(locationId: string, sender: string, isOn: boolean): Promise<void> {

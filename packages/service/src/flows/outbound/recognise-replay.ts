@@ -21,7 +21,7 @@ export class ReplayMemory {
 
   /**
    * Runs `send` unless the request is a replay. It is remembered when `send` resolves with true. Resolves with whether it was a replay. A repeat of a
-   * request in flight waits for it, and is sent if that request was not.
+   * request in flight waits for it, and is sent only if that request was not sent.
    */
   async once(
     { rawBody }: Pick<WebhookRequest, 'rawBody'>,

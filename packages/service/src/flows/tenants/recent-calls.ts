@@ -52,7 +52,7 @@ export class RecentCrmCalls {
   }
 }
 
-/** Of the contact calls only failures count: the successful search for each rejected message would outweigh its rejection. */
+/** Of the contact calls only failures count: otherwise each rejected message would also count one successful search. */
 const isCounted = (operation: string, result: string): boolean =>
   REPORTS.has(operation) || (CONTACT_CALLS.has(operation) && isRejected(result) && !isAboutContact(result));
 
