@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { NOT_SENT, textsOf, UNKNOWN, useCrashes } from './crashing-agent.ts';
 import { ENGINES } from './engine-agent.ts';
 import { always, serveFiles } from './file-server.ts';
-import { ANNA, PNG } from './running-agent.ts';
+import { ANNA, PNG, withFooter } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -73,6 +73,39 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
     });
   });
 
+  describe('M4 kill -9 before a send that is equal to the one before it', () => {
+    // On a Mac, the record of the previous send must not count as that of the interrupted one.
+    const [what, status] = onMac ? ['not sent', NOT_SENT] : ['unknown', UNKNOWN];
+    const repeated = onMac ? { status: 'delivered' } : UNKNOWN;
+
+    it(`M4 reports the second of two files as ${what}, and a repeat sends ${onMac ? 'only that file' : 'nothing'}`, async () => {
+      const files = await serveFiles(cleanup, always(PNG, 'image/png'));
+      const { service, agent, died, again } = await crashingAgent('step.begun:kill@2');
+      await agent.say(ANNA, { text: 'Hello' });
+      const attachments = [`${files.url}/a.png`, `${files.url}/b.png`];
+      const frame = service.send({ phone: ANNA, message: null, attachments });
+      await died();
+      const revived = await again();
+      expect(await service.statusOf(frame.requestId)).toMatchObject(status);
+      const { requestId } = service.send({ ...frame, requestId: 'repeat' });
+      expect(await service.statusOf(requestId)).toMatchObject(repeated);
+      expect(await revived.sent()).toHaveLength(onMac ? 2 : 1);
+    });
+
+    it(`M4 reports the second of two texts as ${what}, and a repeat sends ${onMac ? 'that text' : 'nothing'}`, async () => {
+      const { service, died, again } = await crashingAgent('step.begun:kill@2');
+      const first = service.send({ message: 'Twice' });
+      expect(await service.statusOf(first.requestId)).toMatchObject({ status: 'delivered' });
+      const second = service.send({ message: 'Twice' });
+      await died();
+      const revived = await again();
+      expect(await service.statusOf(second.requestId)).toMatchObject(status);
+      const { requestId } = service.send({ ...second, requestId: 'repeat' });
+      expect(await service.statusOf(requestId)).toMatchObject(repeated);
+      expect(await textsOf(revived)).toEqual(onMac ? ['Twice', 'Twice'] : ['Twice']);
+    });
+  });
+
   describe('M4 kill -9 after a file was sent', () => {
     it('M4 reports an unknown outcome when the file cannot be downloaded again', async () => {
       let expired = false;
@@ -137,5 +170,20 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       await service.statusOf(last.requestId);
       expect(await textsOf(revived)).toEqual(['Once']);
     });
+  });
+});
+
+describe('M4 kill -9 during a reaction', () => {
+  const crashingAgent = useCrashes('simulated', cleanup);
+
+  it('M4 reports the code of a reaction that this Mac no longer supports after the restart', async () => {
+    const { service, agent, died, again } = await crashingAgent('step.begun:kill');
+    const { guid } = await agent.say(ANNA, { text: 'Hello' });
+    const { chat } = await service.messageOf(guid);
+    const reaction = { kind: 'emoji', action: 'add', emoji: '🎉', target_message_guid: guid };
+    const { requestId } = service.send({ message: withFooter('', { chat_id: chat.id, reaction }) });
+    await died();
+    await again({ FOOTBRIDGE_MACOS: '15.6' });
+    expect((await service.statusOf(requestId)).error?.code).toBe('EMOJI_NOT_IN_RECENTS');
   });
 });

@@ -35,8 +35,8 @@ export interface CrashingAgent {
   readonly agent: AgentProcess;
   /** Resolves when the agent was killed at its failpoint. */
   readonly died: () => Promise<void>;
-  /** Starts the agent again with the same data folder and without a failpoint. */
-  readonly again: () => Promise<AgentProcess>;
+  /** Starts the agent again with the same data folder, without a failpoint, and with these additional settings. */
+  readonly again: (changes?: Readonly<Record<string, string>>) => Promise<AgentProcess>;
 }
 
 /** Starts a process, with the data folder of an earlier one if there was one. */
@@ -60,9 +60,9 @@ export function useCrashes(
       died: async () => {
         expect((await agent.program.exited).signal).toBe('SIGKILL');
       },
-      again: async () => {
+      again: async (changes = {}) => {
         const before = service.registrations.length;
-        const revived = await start(service.url, { ...env }, agent.program.dataDir);
+        const revived = await start(service.url, { ...env, ...changes }, agent.program.dataDir);
         await service.registered(before + 1);
         return revived;
       },

@@ -16,6 +16,15 @@ import { Queue } from './queue.ts';
 import { stepsOf } from './steps.ts';
 
 const LIMIT = 4;
+const DEPS = {
+  clock: systemClock,
+  log: silentLog,
+  failpoint: noFailpoints,
+  limit: LIMIT,
+  limitWaitMs: 0,
+  pause: () => Promise.resolve(),
+  onFrames: () => {},
+};
 
 /** The result of the next send. `dies-…`: the process is killed before or after Messages sent. */
 type NextSend = 'sends' | 'fails' | 'unknown' | 'dies-before' | 'dies-after';
@@ -86,15 +95,9 @@ class QueueModel {
   #start(): Queue {
     this.freeze();
     const queue = new Queue({
+      ...DEPS,
       journal: this.journal,
-      clock: systemClock,
-      log: silentLog,
-      failpoint: noFailpoints,
-      limit: LIMIT,
-      limitWaitMs: 0,
-      pause: () => Promise.resolve(),
       perform: (job, frame) => this.#perform(job.key, frame),
-      onFrames: () => {},
     });
     queue.start();
     return queue;
@@ -202,19 +205,14 @@ describe('a journal that is not writable', () => {
       const jobs = { ...journal.jobs, [when]: fails<never[], void>(journal.jobs[when]) };
       const sent: string[] = [];
       const queue = new Queue({
+        ...DEPS,
         journal: { ...journal, jobs },
         clock: { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
-        log: silentLog,
-        failpoint: noFailpoints,
-        limit: LIMIT,
-        limitWaitMs: 0,
-        pause: () => Promise.resolve(),
         perform: async (job) => {
           journal.jobs.beginStep(job.key, 'text', 0);
           sent.push(job.key);
           return { state: 'delivered', guid: undefined };
         },
-        onFrames: () => {},
       });
       queue.start();
       queue.accept(sendFrame({ messageId: 'one', requestId: 'r1' }));
@@ -225,6 +223,31 @@ describe('a journal that is not writable', () => {
       expect(sent).toEqual(['message one', 'message two']);
       const ends = ['message one', 'message two'].map((key) => journal.jobs.find(key)?.state);
       expect(ends).toEqual([when === 'begin' ? 'delivered' : 'unknown', 'delivered']);
+      await queue.stop();
+      journal.close();
+    },
+  );
+});
+
+describe('an interrupted job', () => {
+  it.each([
+    ['press', 'failed', 'TARGET_NOT_FOUND'],
+    ['text', 'unknown', 'INTERNAL_ERROR'],
+  ])(
+    'M4 that fails after its step %s was interrupted ends as %s with the code %s',
+    async (name, state, code) => {
+      const journal = openJournal(':memory:');
+      const queue = new Queue({
+        ...DEPS,
+        journal,
+        perform: () => Promise.resolve({ state: 'failed', code: 'TARGET_NOT_FOUND', message: 'no target' }),
+      });
+      queue.accept(sendFrame({ messageId: 'one' }));
+      journal.jobs.begin('message one');
+      journal.jobs.beginStep('message one', name, 0);
+      queue.start();
+      await until(() => queue.depth() === 0, { what: 'an empty queue' });
+      expect(journal.jobs.find('message one')).toMatchObject({ state, error: { code } });
       await queue.stop();
       journal.close();
     },

@@ -185,7 +185,7 @@ export class Queue {
     try {
       if (job.frame === undefined) throw new Error('The journal has a pending job without its request');
       const outcome = await perform(job, job.frame);
-      if (outcome.state === 'failed' && this.#hasUnfinishedStep(job)) return this.#interrupted(job, outcome);
+      if (outcome.state === 'failed' && this.#hasUnfinishedSend(job)) return this.#interrupted(job, outcome);
       if (outcome.state !== 'held') return resultOf(outcome);
       return clock.now() - job.changedAt < limitWaitMs ? outcome : overLimit(outcome);
     } catch (error) {
@@ -201,6 +201,11 @@ export class Queue {
 
   #hasUnfinishedStep({ key }: Job): boolean {
     return this.#deps.journal.jobs.unfinishedSteps(key).length > 0;
+  }
+
+  /** The failure of a reaction is certain, since a reaction is compared with the present state first (F9). */
+  #hasUnfinishedSend({ key }: Job): boolean {
+    return this.#deps.journal.jobs.unfinishedSteps(key).some(({ name }) => name !== 'press');
   }
 
   /** A send of an earlier process may have arrived, and this attempt failed before it could look for it (M4). */

@@ -24,7 +24,8 @@ export interface Messages {
   send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<SendResult>;
   /**
    * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
-   * before it. The result is `unknown` unless the store shows that the message was sent, or that it failed. Nothing is sent.
+   * before it. The result is `unknown` unless the store shows that the message was sent or failed, or the engine knows that the send
+   * did not begin. Nothing is sent.
    */
   outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;

@@ -16,6 +16,8 @@ export interface DispatchDeps {
   readonly givenUp: AbortSignal;
   /** Starts Messages. Resolves when the command has ended. */
   readonly startMessages: () => Promise<void>;
+  /** The position of the store before the send. */
+  readonly position: number;
 }
 
 export type Dispatched =
@@ -49,14 +51,14 @@ export async function dispatchMessage(
 async function runProgram(
   message: OutgoingMessage,
   { to, service }: Target,
-  { osascript, lastDispatch, givenUp }: DispatchDeps,
+  { osascript, lastDispatch, givenUp, position }: DispatchDeps,
 ): Promise<Dispatched | number> {
   if (givenUp.aborted) return failed('IMESSAGE_ERROR', 'The send was given up. Nothing was sent.');
   const content =
     message.kind === 'text' ? { text: message.text.toWellFormed() } : { file: message.file.path };
   const input: SendInput = { service, target: to, content };
   try {
-    lastDispatch.begin(message);
+    lastDispatch.begin(message, position);
   } catch {
     return failed('IMESSAGE_ERROR', 'The disk of the Mac cannot be written to. Nothing was sent.');
   }

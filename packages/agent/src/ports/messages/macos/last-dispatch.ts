@@ -17,10 +17,11 @@ export class LastDispatch {
     this.path = path;
   }
 
-  /** Call before the program starts. */
-  begin(message: OutgoingMessage): void {
+  /** Call before the program starts. `position`: that of the store at this time. */
+  begin(message: OutgoingMessage, position: number): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-    writeFileSync(this.path, `${JSON.stringify({ content: contentKey(message) })}\n`, { mode: 0o600 });
+    const header = { content: contentKey(message), position };
+    writeFileSync(this.path, `${JSON.stringify(header)}\n`, { mode: 0o600 });
   }
 
   /** Call before the program gets its input: without it, the program does nothing. */
@@ -30,16 +31,17 @@ export class LastDispatch {
 
   /**
    * Returns how far the program of this message came. `nothing`: certainly no message was sent. `dispatched`: Messages got the message,
-   * or may have got it. `running`: that is not decided yet. The progress of another file counts as that of this one: a second download
-   * can have another name.
+   * or may have got it. `running`: that is not decided yet. The names of files are not compared: a second download can have another
+   * one. A program that started before `since`, the position of the store before this send, sent an earlier message.
    */
-  progressOf(message: OutgoingMessage): 'nothing' | 'running' | 'dispatched' {
+  progressOf(message: OutgoingMessage, since: number): 'nothing' | 'running' | 'dispatched' {
     const [header, started, ...steps] = this.#read() as [
-      { content?: string }?,
+      { content?: string; position?: number }?,
       { pid?: number }?,
       ...SendLine[],
     ];
     if (header?.content !== contentKey(message) || started?.pid === undefined) return 'nothing';
+    if (header.position !== undefined && header.position < since) return 'nothing';
     if (steps.some(({ step }) => step === 'dispatching')) return 'dispatched';
     return steps.length > 0 || !isRunning(started.pid) ? 'nothing' : 'running';
   }

@@ -62,29 +62,29 @@ describe('M4 an interrupted send', () => {
   });
 
   it('M4 was not made when the last program sent something else', async () => {
-    record.begin({ kind: 'text', text: 'Earlier' });
+    record.begin({ kind: 'text', text: 'Earlier' }, reader.store.position());
     record.started(process.pid);
     write('dispatching');
     expect(await recovered()).toMatchObject(NOT_SENT);
   });
 
   it('M4 was not made when its program did not get its input', async () => {
-    record.begin(HELLO);
+    record.begin(HELLO, reader.store.position());
     expect(await recovered()).toMatchObject(NOT_SENT);
   });
 
   it('M4 was not made when its program ended before it', async () => {
-    record.begin(HELLO);
+    record.begin(HELLO, reader.store.position());
     record.started(deadPid());
     expect(await recovered()).toMatchObject(NOT_SENT);
-    record.begin(HELLO);
+    record.begin(HELLO, reader.store.position());
     record.started(process.pid);
     write('unresolved');
     expect(await recovered()).toMatchObject(NOT_SENT);
   });
 
   it('M4 is unknown when its program may have made it and there is no row', async () => {
-    record.begin(HELLO);
+    record.begin(HELLO, reader.store.position());
     record.started(deadPid());
     write('dispatching');
     expect(await recovered()).toMatchObject({ result: 'unknown' });
@@ -92,15 +92,30 @@ describe('M4 an interrupted send', () => {
 
   it('M4 of a file is unknown when the file that was downloaded again has another name', async () => {
     const file = { path: '/a.png', name: 'export-1.png', mime: 'image/png' };
-    record.begin({ kind: 'file', file });
+    record.begin({ kind: 'file', file }, reader.store.position());
     record.started(deadPid());
     write('dispatching');
     const renamed = { kind: 'file', file: { ...file, name: 'export-2.png' } } as const;
     expect(await recovered(renamed)).toMatchObject({ result: 'unknown' });
   });
 
+  it.each([
+    ['a text', HELLO],
+    ['a file', { kind: 'file', file: { path: '/a.png', name: 'a.png', mime: 'image/png' } }],
+  ] as const)(
+    'M4 of %s was not made when the last program sent an equal one before it',
+    async (_name, message) => {
+      record.begin(message, reader.store.position());
+      record.started(deadPid());
+      write('dispatching');
+      app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
+      await app.settled();
+      expect(await recovered(message)).toMatchObject(NOT_SENT);
+    },
+  );
+
   it('M4 is unknown while its program runs, and found when the program goes on', async () => {
-    record.begin(HELLO);
+    record.begin(HELLO, reader.store.position());
     record.started(process.pid);
     expect(await recovered()).toMatchObject({ result: 'unknown' });
     const outcome = recover();
@@ -124,7 +139,7 @@ describe('M4 an interrupted send', () => {
   });
 
   it('M4 leaves no text in the record', () => {
-    record.begin(HELLO);
+    record.begin(HELLO, reader.store.position());
     expect(readFileSync(record.path, 'utf8')).not.toContain('Hello');
   });
 });

@@ -31,7 +31,7 @@ export async function recoverOutcome(
   { store, clock, lastDispatch }: RecoveryDeps,
 ): Promise<SendResult> {
   const progress = isSentByEvent(message, destination)
-    ? await programProgress(message, lastDispatch, clock)
+    ? await programProgress(() => lastDispatch.progressOf(message, since), clock)
     : 'dispatched';
   const budgetMs = progress === 'nothing' ? UNLIKELY_ROW_MS : ROW_MS;
   const staged =
@@ -44,15 +44,14 @@ export async function recoverOutcome(
 
 /** Resolves when the program has ended or is sending, or after the timeout. */
 async function programProgress(
-  message: OutgoingMessage,
-  lastDispatch: LastDispatch,
+  progressNow: () => ReturnType<LastDispatch['progressOf']>,
   clock: Clock,
 ): Promise<ReturnType<LastDispatch['progressOf']>> {
   const deadline = clock.monotonic() + PROGRAM_MS;
-  let progress = lastDispatch.progressOf(message);
+  let progress = progressNow();
   while (progress === 'running' && clock.monotonic() < deadline) {
     await clock.sleep(POLL_MS);
-    progress = lastDispatch.progressOf(message);
+    progress = progressNow();
   }
   return progress;
 }

@@ -18,7 +18,7 @@ import type { Target } from './resolve-target.ts';
 import { failed, storeFailure } from './send-errors.ts';
 import { removeStaged, stageFile } from './stage-file.ts';
 
-export interface SendDeps extends DispatchDeps {
+export interface SendDeps extends Omit<DispatchDeps, 'position'> {
   readonly store: MessageStore;
   readonly onDispatched?: (() => void) | undefined;
   /** One or two folders that Messages can read, the better one first. */
@@ -83,7 +83,7 @@ async function attempt(
 ): Promise<SendResult> {
   const before = fromStore(() => ({ position: deps.store.position() }));
   if ('result' in before) return before;
-  const dispatched = await dispatchMessage(message, target, deps);
+  const dispatched = await dispatchMessage(message, target, { ...deps, position: before.position });
   if (dispatched.result === 'failed') return dispatched;
   deps.onDispatched?.();
   const { failure } = dispatched;
