@@ -59,6 +59,8 @@ describe('footbridge opt-out', () => {
     ['semicolons and no header', `7;${PHONE};x\n8;+442079460018;y\n`],
     ['a header with another number', `Order Number,Name,Phone\n4155550111,Jo,${PHONE}\n,Al,+442079460018`],
     ['a header that has “cell” in a word', `Cancelled,Cell_Number\n4155550111,${PHONE}\n,+442079460018`],
+    ['a header that has “mobil” in a word', `Immobilien-Nr,Telefon\n4155550111,${PHONE}\n,+442079460018`],
+    ['a header that has “Tel” in camel case', `Order Number,HomeTel\n4155550111,${PHONE}\n,+442079460018`],
     ['a header that only says number', `Name,Number\nJo,${PHONE}\nAl,+442079460018`],
     ['a header with digits', `Name,Phone 1 (E.164)\nJo,${PHONE}\nAl,+442079460018`],
   ])('E4 imports %s', async (_name, content) => {

@@ -18,7 +18,11 @@ export interface ExportedEntry {
 
 const FIELD = /\s*("(?:[^"]|"")*"|[^,;\t]*)\s*(?:[,;\t]|$)/gy;
 /** Best first: a column named “number” may have other numbers, such as those of orders. */
-const NAMES_OF_COLUMN = [/phone|mobil|handy|telef|(?<!\p{L})(?:cell|tel)/iu, /number/i];
+const NAMES_OF_COLUMN = [
+  /phone|(?<!auto|im)mobil|handy|telef|(?<!\p{L})(?:cell|tel)/iu,
+  /\p{Ll}(?:Cell|Tel)(?!\p{Ll})/u,
+  /number/i,
+];
 /** Five digits without a letter between them: “Phone (E.164)” is the name of a column. */
 const LOOKS_LIKE_HANDLE = /\d(?:[^\p{L}\d]*\d){4}|@/u;
 
