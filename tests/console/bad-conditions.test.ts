@@ -24,6 +24,23 @@ const PAYLOADS = [
   '{{constructor.constructor("alert(6)")()}}',
 ];
 
+/** Makes a page list the paths of the responses that it has processed. */
+const LIST_PROCESSED = `(() => {
+  const { fetch } = window;
+  window.processed = [];
+  window.fetch = async (path, options) => {
+    const response = await fetch(path, options);
+    const read = response.text.bind(response);
+    response.text = async () => {
+      const text = await read();
+      // Runs after the code that awaits the text.
+      setTimeout(() => window.processed.push(path));
+      return text;
+    };
+    return response;
+  };
+})()`;
+
 /** Requests that fail are part of these tests. Code that is not allowed to run is not. */
 const isExpected = (problem: string) => problem.startsWith('Failed to load resource');
 
@@ -197,10 +214,16 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     await bridge.webhook({ messageId: 'm-known' });
     const page = await browser.open('/messages/m-known');
     await page.getByRole('article').waitFor(WITHIN);
+    const isAllowed = Promise.withResolvers<void>();
+    await page.route('**/operator/messages/m-unknown*', async (route) => {
+      await isAllowed.promise;
+      await route.continue();
+    });
     await page.evaluate(
       "history.pushState(null, '', '/console/messages/m-unknown'); dispatchEvent(new PopStateEvent('popstate'))",
     );
     await page.getByRole('article').waitFor({ ...WITHIN, state: 'detached' });
+    isAllowed.resolve();
     await page.getByText('No message').waitFor(WITHIN);
   });
 
@@ -232,7 +255,24 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     }
   });
 
-  /** Starts a search for an id. Returns a function that lets its response through. */
+  it('S6 never shows an audit log with entries as empty', async () => {
+    await bridge.operator('PUT', '/operator/locations/audited-last/capture');
+    const page = await browser.open('/macs');
+    await page.evaluate(`new MutationObserver(() => {
+      window.wasEmpty ||= document.body.textContent.includes('There are no entries yet');
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })`);
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('cell', { name: 'audited-last', exact: true }).waitFor(WITHIN);
+    expect(await page.evaluate('window.wasEmpty')).toBe(false);
+  });
+
+  async function openMessages(): Promise<Page> {
+    const page = await browser.open('/messages');
+    await page.evaluate(LIST_PROCESSED);
+    return page;
+  }
+
+  /** Starts a search for an id. Returns a function that lets its response through and resolves when the page has processed it. */
   async function startSlowSearch(page: Page, id: string): Promise<() => Promise<void>> {
     const isSent = Promise.withResolvers<void>();
     const isAllowed = Promise.withResolvers<void>();
@@ -245,29 +285,34 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
     await page.getByRole('button', { name: 'Search' }).click();
     await isSent.promise;
     return async () => {
-      const response = page.waitForResponse(`**/operator/messages/${id}`);
       isAllowed.resolve();
-      await (await response).finished();
+      const isProcessed = () => page.evaluate(`window.processed.includes('/operator/messages/${id}')`);
+      await expect.poll(isProcessed, WITHIN).toBe(true);
     };
   }
 
   it('S6 stays on the page that the user opened while a search was running', async () => {
-    const page = await browser.open('/messages');
+    const page = await openMessages();
     const respond = await startSlowSearch(page, 'slow-id');
     await page.getByRole('link', { name: 'Issues' }).click();
     await respond();
     await page.getByRole('heading', { name: 'Issues' }).waitFor(WITHIN);
-    expect(new URL(page.url()).pathname).toBe('/console/issues');
+    expect(await page.evaluate('location.pathname')).toBe('/console/issues');
   });
 
-  it('S6 shows the result of the last of two searches', async () => {
-    const page = await browser.open('/messages');
-    const respondFirst = await startSlowSearch(page, 'first-id');
-    const respondLast = await startSlowSearch(page, 'last-id');
-    await respondFirst();
-    await respondLast();
-    await expect.poll(() => new URL(page.url()).search, WITHIN).toBe('?contactId=last-id');
-  });
+  it.each([
+    ['first', ['first-id', 'last-id']],
+    ['last', ['last-id', 'first-id']],
+  ])(
+    'S6 shows the result of the last of two searches when the response of the %s arrives first',
+    async (_name, order) => {
+      const page = await openMessages();
+      const responses = new Map<string, () => Promise<void>>();
+      for (const id of ['first-id', 'last-id']) responses.set(id, await startSlowSearch(page, id));
+      for (const id of order) await responses.get(id)?.();
+      expect(await page.evaluate('location.search')).toBe('?contactId=last-id');
+    },
+  );
 
   it('S6 says in words for a person that the token is wrong', async () => {
     const page = await browser.open('');
@@ -283,6 +328,8 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
   ])('S6 shows the sign-in form, and the reason, when a link gets %i', async (status, reason) => {
     const page = await browser.open('');
     await page.getByRole('button', { name: 'Sign out' }).click();
+    // The next navigation would abort the request that signs out.
+    await page.getByLabel('Operator token').waitFor(WITHIN);
     let attempts = 0;
     await page.route('**/operator/session', async (route) => {
       if (route.request().method() !== 'POST') return await route.continue();

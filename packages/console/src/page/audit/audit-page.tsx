@@ -23,18 +23,20 @@ interface Page {
   readonly cursor: string | null;
 }
 
+const NOTHING: Page = { entries: [], cursor: null };
+
 /** Who changed what, newest first. */
 export function AuditPage() {
   const { value, problem } = useData<Page>('/operator/audit', { refresh: true });
-  const loaded = useSignal<Page>({ entries: [], cursor: null });
+  const loaded = useSignal<Page | undefined>(undefined);
   const loading = useAction();
   useEffect(() => {
-    if (value.value !== undefined) loaded.value = withNewest(loaded.peek(), value.value);
+    if (value.value !== undefined) loaded.value = withNewest(loaded.peek() ?? NOTHING, value.value);
   }, [value.value]);
-  const { entries, cursor } = loaded.value;
+  const { entries, cursor } = loaded.value ?? NOTHING;
   const loadOlder = async () => {
     const older = await call<Page>('GET', `/operator/audit?before=${encodeURIComponent(cursor ?? '')}`);
-    const now = loaded.peek();
+    const now = loaded.peek() ?? NOTHING;
     // While the page was read, the loaded entries may have been replaced by newer ones.
     if (now.cursor === cursor)
       loaded.value = { entries: [...now.entries, ...older.entries], cursor: older.cursor };
@@ -46,7 +48,7 @@ export function AuditPage() {
         <p class="hint">{AUDIT_TEXTS.intro}</p>
       </div>
       <Problem text={problem.value ?? loading.problem.value} />
-      {value.value !== undefined && entries.length === 0 && <p class="hint">{AUDIT_TEXTS.empty}</p>}
+      {loaded.value !== undefined && entries.length === 0 && <p class="hint">{AUDIT_TEXTS.empty}</p>}
       {entries.length > 0 && <Entries entries={entries} />}
       {cursor !== null && (
         <p>
