@@ -54,9 +54,9 @@ export class ControlPortError extends ConfigurationError {
   override readonly name = 'ControlPortError';
   constructor(port: number, cause: unknown) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-    const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
+    const reason = code === 'EADDRINUSE' ? 'already in use' : code;
     super(
-      `The simulator cannot listen on port ${port} (${reason}): choose another one with --control-port, or 0 for any free port.`,
+      `The simulator cannot listen on port ${port} (${reason}). Choose another port with --control-port, or pass 0 for any free port.`,
       { cause },
     );
   }

@@ -48,7 +48,7 @@ describe('registration', () => {
     expect(service.activated[1]?.['deviceId']).toBe(service.activated[0]?.['deviceId']);
   });
 
-  it('M7 stays away after a 403 without a body, which the channel allows', async () => {
+  it('M7 stays away after a 403, for which the channel allows an empty body', async () => {
     const service = await new ScriptedService().start();
     cleanup.add(() => service.stop());
     service.upgradeRejections = [{ status: 403, page: '' }];

@@ -12,7 +12,7 @@ describe('the clock of which a test skips a part', () => {
     expect(clock.now() - start).toBeGreaterThanOrEqual(60_000);
   });
 
-  it('does not let a slow disk or socket cost hours', async () => {
+  it('does not advance by hours because of a slow disk or socket', async () => {
     const clock = new SkippingClock({ stopped: true });
     const start = clock.now();
     await clock.skipThrough(sleep(200));

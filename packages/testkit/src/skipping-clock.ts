@@ -72,8 +72,8 @@ export class SkippingClock implements Clock {
   }
 
   /**
-   * Skips all pauses until the promise is settled. Each skipped second takes 2 ms, so that a slow disk or socket does not become
-   * hours of this clock.
+   * Skips all pauses until the promise is settled. Each skipped second takes 2 ms, so that a slow disk or socket does not advance
+   * this clock by hours.
    */
   async skipThrough<T>(promise: Promise<T>): Promise<T> {
     const settled = Promise.allSettled([promise]).then(() => true);

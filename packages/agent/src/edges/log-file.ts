@@ -40,13 +40,13 @@ export class LogFile {
     closeSync(this.#file);
   }
 
-  /** If it fails, the log goes on in its present file and is rotated at the next limit. */
+  /** If it fails, logging continues in the current file, and rotation is tried again after another `maxBytes`. */
   #rotate(): void {
     this.#bytes = 0;
     const files = logFiles(this.#path);
     for (let index = files.length - 1; index > 0; index--) renameIfThere(files[index - 1], files[index]);
     const next = openSync(this.#path, 'a', 0o600);
-    // Closed last: the number of a closed file may already belong to the journal.
+    // Closed last: the descriptor of a closed file may already be reused, for example by the journal.
     this.close();
     this.#file = next;
   }

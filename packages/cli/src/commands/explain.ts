@@ -33,7 +33,7 @@ const RETRY: Readonly<Record<Retry, string>> = {
   later: 'once the cause is resolved',
 };
 
-/** The one rejection of a message without a code: its response is the same for every fault (S1). */
+/** The only webhook rejection that has no code: its response is the same for every fault (S1). */
 const INVALID_SIGNATURE = {
   channel: 'webhook',
   http: 401,

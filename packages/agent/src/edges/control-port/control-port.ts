@@ -17,7 +17,7 @@ export interface ControlPort {
   close(): Promise<void>;
 }
 
-/** Opens the control port of the simulator: JSON over HTTP on 127.0.0.1. Rejects with a ControlPortError if it cannot. */
+/** Opens the control port of the simulator: JSON over HTTP on 127.0.0.1. Rejects with a ControlPortError if the port cannot be opened. */
 export async function openControlPort(port: number, simulation: Simulation, log: Log): Promise<ControlPort> {
   const server = createServer((request, response) => {
     handle(request, response, simulation).catch((error: unknown) => {

@@ -39,7 +39,14 @@ describe('afterClose', () => {
     [rejected(429, 3_000), { do: 'reconnect', wait: 3_000 }],
     [rejected(503), { do: 'reconnect', wait: 'backoff' }],
     [byProxy(401), { do: 'reconnect', wait: 'backoff' }],
-    [byProxy(403), { do: 'reconnect', wait: 'backoff' }],
+    [
+      byProxy(403),
+      {
+        do: 'reconnect',
+        wait: 'backoff',
+        because: 'a proxy or captive portal answered 403, not the service',
+      },
+    ],
     [byProxy(403, 3_000), { do: 'reconnect', wait: 3_000 }],
     [byProxy(426), { do: 'reconnect', wait: 'backoff' }],
     [{ how: 'timeout' }, { do: 'reconnect', wait: 'backoff' }],

@@ -49,8 +49,9 @@ function afterStatus({
   isFromService,
   retryAfterMs,
 }: Extract<SessionEnd, { how: 'rejected' }>): NextAction {
-  // A proxy or a captive portal knows nothing about this Mac, and goes away without a person who acts.
-  if (!isFromService) return retry(`the network answered ${status}, not the service`, retryAfterMs);
+  // A proxy or a captive portal knows nothing about this Mac, and its rejections are temporary: they need no operator action.
+  if (!isFromService)
+    return retry(`a proxy or captive portal answered ${status}, not the service`, retryAfterMs);
   if (status === 401) return { do: 'renew-token' };
   if (status === 403) return stayAway(CLOSE.suspended, 'the license is suspended');
   if (status === 426) {
