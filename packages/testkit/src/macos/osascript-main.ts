@@ -10,6 +10,7 @@ import type { EventResult, SimulatedAccount } from './apple-events.ts';
 import { limitToEs2021 } from './es2021.ts';
 import { conversionError, requireText, unwrap } from './objective-c.ts';
 import type { OsascriptFault } from './osascript-faults.ts';
+import { readToEnd } from './read-to-end.ts';
 import { openSynchronousCalls } from './synchronous-calls.ts';
 
 // `osascript -l JavaScript -e PROGRAM`: runs the program in a context of its own, with the objects of JavaScript for Automation and
@@ -130,7 +131,7 @@ const screen = new Proxy({} as ScreenCalls, {
   },
 });
 const streams = {
-  readInput: () => readFileSync(0),
+  readInput: () => readToEnd(0),
   writeOutput: (bytes: Buffer) => {
     if (fault !== 'silent_after') writeSync(1, fault === 'garbage_after' ? GARBAGE : bytes);
   },
