@@ -60,6 +60,10 @@ describe('footbridge opt-out', () => {
     ['a header with another number', `Order Number,Name,Phone\n4155550111,Jo,${PHONE}\n,Al,+442079460018`],
     ['a header that has “cell” in a word', `Cancelled,Cell_Number\n4155550111,${PHONE}\n,+442079460018`],
     ['a header that has “mobil” in a word', `Immobilien-Nr,Telefon\n4155550111,${PHONE}\n,+442079460018`],
+    [
+      'a header that has “mobile” after a word',
+      `Order Number,ClaimMobile\n4155550111,${PHONE}\n,+442079460018`,
+    ],
     ['a header that has “Tel” in camel case', `Order Number,HomeTel\n4155550111,${PHONE}\n,+442079460018`],
     ['a header that only says number', `Name,Number\nJo,${PHONE}\nAl,+442079460018`],
     ['a header with digits', `Name,Phone 1 (E.164)\nJo,${PHONE}\nAl,+442079460018`],

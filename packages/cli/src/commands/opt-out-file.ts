@@ -19,7 +19,7 @@ export interface ExportedEntry {
 const FIELD = /\s*("(?:[^"]|"")*"|[^,;\t]*)\s*(?:[,;\t]|$)/gy;
 /** Best first: a column named “number” may have other numbers, such as those of orders. */
 const NAMES_OF_COLUMN = [
-  /phone|(?<!auto|im)mobil|handy|telef|(?<!\p{L})(?:cell|tel)/iu,
+  /phone|(?<!(?<!\p{L})(?:auto|im))mobil|handy|telef|(?<!\p{L})(?:cell|tel)/iu,
   /\p{Ll}(?:Cell|Tel)(?!\p{Ll})/u,
   /number/i,
 ];
