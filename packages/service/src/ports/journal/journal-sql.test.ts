@@ -89,6 +89,19 @@ describe('T54 SQLite', () => {
     expect(reads[2]).toContain('messages_numberless (contact_hash=?)');
   });
 
+  it('reads only recent messages for the checks of all locations, however many there are', async () => {
+    const plans = await plansOf(async (journal) => {
+      await journal.lastInbound(1);
+      await journal.troubledSends(1);
+      await journal.unfinishedSends(1, 2);
+    }, /"messages"/);
+    expect([...new Set(plans.flatMap(readsIn))]).toEqual([
+      'SEARCH messages USING INDEX messages_inbound (created_at>?)',
+      'SEARCH messages USING INDEX messages_undelivered (status=? AND created_at>?)',
+      'SEARCH messages USING INDEX messages_undelivered (status=? AND created_at>? AND created_at<?)',
+    ]);
+  });
+
   it('finds a message by messageId with the partial index of each direction', async () => {
     const message = { locationId: 'loc', messageId: 'one' };
     const [shownOutbound, shownInbound] = await plansOf((journal) => journal.show('one'), /message_id"? = /);

@@ -193,15 +193,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     },
 
     async lastInbound(since: number): Promise<ReadonlyMap<string, number>> {
-      const rows = await db
-        .selectFrom('messages')
-        .select('location_id')
-        .select((eb) => eb.fn.max('created_at').as('last'))
-        .where('direction', '=', sql.lit('inbound'))
-        .where('created_at', '>=', since)
-        .groupBy('location_id')
-        .execute();
-      return new Map(rows.map(({ location_id, last }) => [location_id, last]));
+      return newestByLocation(db.selectFrom('messages').where('direction', '=', sql.lit('inbound')), since);
     },
 
     async troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>> {
@@ -277,31 +269,46 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   async function troubledLocations(from: number): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     for (const status of ['written', 'pending', 'failed']) {
-      let next = from;
-      for (let read = READ_BATCH; read === READ_BATCH;) {
-        const part = db
-          .selectFrom('messages')
-          .select(['location_id', 'created_at'])
-          .where('status', '=', status)
-          // The condition of the partial index.
-          .where('status', '<>', sql.lit('delivered'))
-          .where('direction', '=', sql.lit('outbound'))
-          .where('created_at', '>=', next)
-          .orderBy('created_at')
-          .limit(READ_BATCH);
-        const locations = await db
-          .selectFrom(part.as('part'))
-          .select(['location_id'])
-          .select((eb) => [eb.fn.max('created_at').as('newest'), eb.fn.countAll().as('count')])
-          .groupBy('location_id')
-          .execute();
-        for (const { location_id } of locations) found.add(location_id);
-        read = locations.reduce((sum, { count }) => sum + Number(count), 0);
-        next = Math.max(next + 1, ...locations.map(({ newest }) => newest));
-        await nextTurn();
-      }
+      const rows = db
+        .selectFrom('messages')
+        .where('status', '=', status)
+        // The condition of the partial index.
+        .where('status', '<>', sql.lit('delivered'))
+        .where('direction', '=', sql.lit('outbound'));
+      for (const locationId of (await newestByLocation(rows, from)).keys()) found.add(locationId);
     }
     return found;
+  }
+
+  /**
+   * Resolves with the time of the newest of these messages for each location. Reads only messages since `from`, batch by batch: for a grouped
+   * query over all of them, SQLite would scan the whole index by location.
+   */
+  async function newestByLocation(
+    rows: SelectQueryBuilder<Schema, 'messages', {}>,
+    from: number,
+  ): Promise<Map<string, number>> {
+    const times = new Map<string, number>();
+    let next = from;
+    for (let read = READ_BATCH; read === READ_BATCH;) {
+      const part = rows
+        .select(['location_id', 'created_at'])
+        .where('created_at', '>=', next)
+        .orderBy('created_at')
+        .limit(READ_BATCH);
+      const locations = await db
+        .selectFrom(part.as('part'))
+        .select(['location_id'])
+        .select((eb) => [eb.fn.max('created_at').as('newest'), eb.fn.countAll().as('count')])
+        .groupBy('location_id')
+        .execute();
+      // The batches are in the order of time.
+      for (const { location_id, newest } of locations) times.set(location_id, newest);
+      read = locations.reduce((sum, { count }) => sum + Number(count), 0);
+      next = Math.max(next + 1, ...locations.map(({ newest }) => newest));
+      await nextTurn();
+    }
+    return times;
   }
 
   async function newestWith(messageId: string): Promise<Row | undefined> {
