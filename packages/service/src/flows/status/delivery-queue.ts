@@ -65,10 +65,10 @@ export class DeliveryQueue {
     const { clock } = this.#deps;
     if (delivery.source === 'pending') this.#held.add(delivery);
     await clock.sleep(until - clock.monotonic(), delivery.superseded);
-    const isOver = delivery.superseded.aborted;
-    // The first attempt is still made.
+    const wasSuperseded = delivery.superseded.aborted;
+    // A status that came during the wait: this one is still sent once, and not retried.
     if (this.#held.delete(delivery) && this.#messages.newest(delivery.key) !== delivery) delivery.supersede();
-    return !isOver;
+    return !wasSuperseded;
   }
 
   #noteLate({ key, update: { locationId } }: StatusDelivery, timedOutAt: number): void {
