@@ -2,7 +2,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { seeded } from '@footbridge/testkit/seeded';
 import { silentLog } from '@footbridge/testkit/silent-log';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import { openDatabase } from '../../sql/open-database.ts';
@@ -16,6 +16,7 @@ const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 /** A Monday. */
 const START = Date.UTC(2026, 8, 7);
+const LATE_MS = 10_000;
 
 /** Texts per hour, by the time since Monday 00:00. */
 type Rate = (sinceMonday: number) => number;
@@ -49,7 +50,7 @@ async function start(seed: number) {
   cleanup.add(() => database.close());
   const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [Buffer.alloc(32, 1)] });
   cleanup.add(() => journal.close());
-  const watch = new LineWatch({ journal, now: () => clock.now() });
+  const watch = new LineWatch({ journal, now: () => clock.now(), lateMs: LATE_MS });
   let count = 0;
   const record = (locationId: string, direction: 'inbound' | 'outbound') => {
     const id = `m${count++}`;
@@ -79,7 +80,7 @@ async function start(seed: number) {
       await each?.();
     }
   };
-  return { clock, watch, pass, silentLines };
+  return { clock, journal, watch, pass, silentLines };
 }
 
 describe('silence of a line', () => {
@@ -139,5 +140,15 @@ describe('silence of a line', () => {
     };
     expect(await check(null)).not.toBeNull();
     expect(await check(clock.now())).toBeNull();
+  });
+
+  it('takes into account texts that appear late in the journal', async () => {
+    const { clock, journal, silentLines } = await start(9);
+    const read = vi.spyOn(journal, 'lastInbound');
+    await silentLines();
+    const first = clock.now();
+    await clock.advance(60_000);
+    await silentLines();
+    expect(read.mock.calls).toEqual([[first - LATE_MS]]);
   });
 });
