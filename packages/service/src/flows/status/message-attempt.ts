@@ -38,13 +38,8 @@ export interface MessageAttempt {
   delivery: StatusDelivery | undefined;
 }
 
-export interface KnownRequest {
-  attempt: MessageAttempt;
-  /** Whether another request had begun the attempt. */
-  readonly isRepeat: boolean;
-  /** Whether the Mac has reported this request before. */
-  isReported: boolean;
-}
+/** Shared by all attempts: the promise of a call would stay in memory as long as its attempt. */
+export const DELIVERED: Promise<AckOutcome> = Promise.resolve({ outcome: 'delivered' });
 
 export const newAttempt = (
   requestId: string,
