@@ -174,6 +174,17 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     await page.getByRole('cell', { name: 'created a license' }).first().waitFor(WITHIN);
   });
 
+  it('S6 breaks no name in the audit log for the sake of long details', async () => {
+    const label = 'support team of the agency that has the night shift and the weekends';
+    await bridge.operator('POST', '/operator/tokens', { label });
+    const page = await browser.open('/audit');
+    await page.getByRole('row').filter({ hasText: label }).waitFor(WITHIN);
+    const lines = await page.evaluate(
+      "[...document.querySelectorAll('[data-label=Who] bdi')].map((name) => name.getClientRects().length)",
+    );
+    expect(new Set(lines as number[])).toEqual(new Set([1]));
+  });
+
   it('T18 shows no text and no phone number on any page while no location is captured', async () => {
     await bridge.webhook({ message: 'CANARY-HIDDEN' });
     const page = await browser.open('');

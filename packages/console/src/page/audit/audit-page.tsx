@@ -80,7 +80,7 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
         {entries.map(({ id, at, actor, name, action, target, detail }) => (
           <TableRow key={id} names={COLUMNS}>
             <td class="nowrap">{timeText(at)}</td>
-            <td>
+            <td class="who">
               <bdi>{actor === 'mac' ? AUDIT_TEXTS.mac : (name ?? AUDIT_TEXTS.earlier)}</bdi>
             </td>
             <td>{ACTION_WORDS[action] ?? action}</td>
