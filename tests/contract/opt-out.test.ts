@@ -106,6 +106,13 @@ describe('opt-out', () => {
     expect(await text(bridge)).toBe('200');
   });
 
+  it('E4 a number without a country code belongs to PHONE_DEFAULT_COUNTRY, in an event of the CRM too', async () => {
+    const bridge = await start({ ...ENFORCED, PHONE_DEFAULT_COUNTRY: 'DE' });
+    await bridge.mac();
+    await dnd(bridge, { ...sms('active'), phone: '0171 1234567' });
+    expect(await text(bridge, { phone: '+491711234567' })).toBe('403 OPTED_OUT');
+  });
+
   it('E4 HELP is delivered and logged, and opts no one out', async () => {
     const bridge = await start({ ...ENFORCED, OPT_OUT_WORDS: 'true' });
     const mac = await bridge.mac();

@@ -84,6 +84,49 @@ it('finds and erases a rejected message whose number has no country code', async
   expect((await bridge.operator('POST', ERASE, { phone })).body).toMatchObject({ messages: 1 });
 });
 
+describe('a sender whose Mac reports no country code', () => {
+  const data = async (bridge: TestBridge, phone: string) => {
+    const { messages, files, contacts, optOuts } = await exported(bridge, { phone });
+    return [messages.length, files.length, contacts.length, optOuts.length];
+  };
+
+  it.each([
+    ['US', '(415) 555-0188', '+14155550188'],
+    ['US', '1 (415) 555-0188', '+14155550188'],
+    ['US', '4155550188(smsfp)', '+14155550188'],
+    ['DE', '0171 1234567', '+491711234567'],
+    ['US', '0171 1234567', '+491711234567'],
+    ['US', 'Anna@Example.COM', 'anna@example.com'],
+  ])('is exported and erased (%s, %s)', async (country, sender, phone) => {
+    const bridge = await start({ env: { PHONE_DEFAULT_COUNTRY: country } });
+    const token = await bridge.token();
+    const mac = await bridge.connect({ token });
+    await mac.register(LOCATION);
+    await deliver(mac, { sender, attachments: [await upload(bridge, token, 'a file')] });
+    expect((await data(bridge, phone)).slice(0, 2)).toEqual([1, 1]);
+    const erased = await bridge.operator('POST', ERASE, { phone });
+    expect(erased.body).toMatchObject({ messages: 1, files: 1 });
+    expect(await data(bridge, phone)).toEqual([0, 0, 0, 0]);
+  });
+
+  it('is one person with the recipient of texts: contact, opt-out and search', async () => {
+    const bridge = await start({ env: { OPT_OUT_ENFORCED: 'true', OPT_OUT_WORDS: 'true' } });
+    const mac = await bridge.mac();
+    const phone = '+14155550188';
+    await deliver(mac, { sender: '(415) 555-0188', text: 'STOP' });
+    expect((await bridge.post({ ...GOOD, phone })).json).toMatchObject({ code: 'OPTED_OUT' });
+    expect(await data(bridge, phone)).toEqual([2, 0, 1, 1]);
+    await deliver(mac, { sender: '(415) 555-0188', text: 'START' });
+    expect((await bridge.post({ ...GOOD, phone, messageId: 'later' })).status).toBe(200);
+    for (const spelling of [phone, '4155550188'])
+      expect(await data(bridge, spelling)).toMatchObject([4, 0, 2, 0]);
+    const { body } = await bridge.operator('GET', `/operator/messages?phone=${encodeURIComponent(phone)}`);
+    expect((body['messages'] as Json[]).map(({ phone: shown }) => shown)).toEqual(
+      Array.from({ length: 4 }, () => '+1•••0188'),
+    );
+  });
+});
+
 describe('the data of one person', () => {
   it('is exported: messages, files, contacts and opt-outs, and nothing of others', async () => {
     const { bridge, files } = await withTwoPeople();

@@ -96,6 +96,19 @@ describe('the reach of a contact in a custom field', () => {
     expect(mac.frames.filter(({ type }) => type === 'reach_request')).toHaveLength(1);
   });
 
+  it('is exported and erased for a sender whose Mac reports no country code', async () => {
+    const { bridge, mac } = await startWithField();
+    const person = { phone: '+14155550188' };
+    const exported = async () =>
+      (await bridge.operator('POST', '/operator/privacy/export', person)).body['reach'] as unknown[];
+    await mac.ack(mac.received({ sender: '(415) 555-0188', text: 'Hello' }), 60_000);
+    await reply(bridge, mac, 'SMS');
+    await until(async () => (await exported()).length === 1);
+    await bridge.operator('POST', '/operator/privacy/erase', person);
+    expect(await exported()).toEqual([]);
+    expect(bridge.rows('select * from reach_fields')).toEqual([]);
+  });
+
   it('is not written again after a restart, except into another field', async () => {
     const { bridge, mac, shown } = await startWithField();
     await say(mac);

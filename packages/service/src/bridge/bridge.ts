@@ -35,7 +35,6 @@ import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { TextCapture } from '../flows/capture/text-capture.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { isOfOtherApp } from '../flows/oauth/app-events.ts';
-import { createDndEvents } from '../flows/opt-out/dnd-event.ts';
 import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
@@ -351,7 +350,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
             unsignedPerMinute: config.limits.unsignedPerMinute,
           }),
           handle: crm.handleAppEvent,
-          handleDnd: createDndEvents(suppressions),
+          handleDnd: crm.handleDnd,
           isForeign: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
           now: () => clock.now(),
           log,

@@ -26,6 +26,7 @@ import { createPrepareAttachments } from '../flows/assets/prepare-attachments.ts
 import type { TextCapture } from '../flows/capture/text-capture.ts';
 import { createLookUpPhone } from '../flows/contacts/look-up-phone.ts';
 import type { OverviewDeps } from '../flows/enrol/overview.ts';
+import { createDndEvents } from '../flows/opt-out/dnd-event.ts';
 import { watchWords } from '../flows/opt-out/watch-words.ts';
 import type { Deliver } from '../flows/opt-out/watch-words.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
@@ -39,7 +40,7 @@ import { createStatusReports } from '../flows/status/report-statuses.ts';
 import type { StatusReports } from '../flows/status/report-statuses.ts';
 import { RecentCrmCalls } from '../flows/tenants/recent-calls.ts';
 import type { TenantsDeps } from '../flows/tenants/tenants.ts';
-import { phoneCheck, recordedPhone } from '../flows/outbound/check-phone.ts';
+import { phoneCheck, recordedForms, recordedPhone } from '../flows/outbound/check-phone.ts';
 import type { OutboundDeps } from '../flows/outbound/receive-webhook.ts';
 import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
@@ -83,6 +84,7 @@ export interface CrmSide {
   readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
   /** Undefined without OAuth. */
   readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
+  readonly handleDnd: ReturnType<typeof createDndEvents>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   /** Calls an address once, in the way the CRM is called. */
   readonly probe: (address: string) => Promise<Probe>;
@@ -216,6 +218,8 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     await journal.flush();
   });
 
+  const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
+  const recorded = (given: string) => recordedPhone(checkPhone, given);
   const guids = createSqlGuids({ database: deps.database, clock, owner: context.node });
   const inbound = createInbound({
     ...common,
@@ -235,6 +239,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       log,
     }),
     capture: (...message) => deps.capture.take(...message),
+    recorded,
     count: metrics.inbound,
     countLookUp: metrics.inboundLookUp,
   });
@@ -276,11 +281,10 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
             reachWriter.messaged(lease.locationId, frame.sender);
           return ack;
         };
-  const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
   return {
     inbound: {
       deliver: config.crm.optOutWords
-        ? watchWords(deliver, { suppressions: deps.suppressions, calls: updates, clock, log })
+        ? watchWords(deliver, { suppressions: deps.suppressions, recorded, calls: updates, clock, log })
         : deliver,
     },
     statuses,
@@ -298,10 +302,11 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     // Without OAuth, stored grants are not used.
     grants: config.oauth.state === 'ready' ? grants : undefined,
     handleAppEvent: appEvents && ((event) => appEvents.handle(event)),
+    handleDnd: createDndEvents(deps.suppressions, recorded),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
-      contactsOf: (handle) => inbound.contactsOf(handle),
+      contactsOf: (handles) => inbound.contactsOf(handles),
       forgetContacts: () => inbound.forgetContacts(),
     },
     tenants: {
@@ -327,7 +332,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
         texts: deps.capture,
         audit: deps.audit,
-        recordedPhone: (given) => recordedPhone(checkPhone, given),
+        recordedForms: (given) => recordedForms(checkPhone, given),
       }),
       captureRoutes({ capture: deps.capture, audit: deps.audit }),
       grantsRoutes({ grants, changes, audit: deps.audit }),

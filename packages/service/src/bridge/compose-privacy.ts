@@ -8,7 +8,7 @@ import { reachRoutes } from '../edges/operator/reach-routes.ts';
 import { retentionRoutes } from '../edges/operator/retention-routes.ts';
 import type { TextCapture } from '../flows/capture/text-capture.ts';
 import { createOptOutImport } from '../flows/opt-out/import-opt-outs.ts';
-import { phoneCheck } from '../flows/outbound/check-phone.ts';
+import { phoneCheck, recordedForms } from '../flows/outbound/check-phone.ts';
 import { createPersonData } from '../flows/privacy/person-data.ts';
 import type { ContactMemory } from '../flows/privacy/person-data.ts';
 import type { ReachQuery } from '../flows/reach/ask-reach.ts';
@@ -63,7 +63,7 @@ export function composePrivacy(
     optOutsRoutes({ suppressions, imports, asHandle, keyId: keyIds[0] ?? '', audit })(app);
     privacyRoutes({
       person: createPersonData({ ...deps, ...deps.files }),
-      asHandle,
+      handlesOf: (given) => (asHandle(given) === undefined ? [] : recordedForms(checkPhone, given.trim())),
       textOf: (locationId, id) => capture.textOf(locationId, id),
       publicUrl: deps.publicUrl,
       audit,

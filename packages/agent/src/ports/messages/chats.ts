@@ -129,14 +129,14 @@ export class Chats {
   }
 }
 
-/** Returns a handle without the suffix that Messages appends to some short codes: `227898(smsft_rm)`. */
+/** Returns a handle without the suffix that Messages appends when it filters the sender: `227898(smsft_rm)`. */
 export function cleanHandle(
   id: SQLOutputValue | undefined,
   uncanonicalized: SQLOutputValue | undefined,
 ): string | undefined {
   const handle = textOf(id);
   if (handle === undefined || handle === '') return undefined;
-  const suffix = handle.search(/\(smsft/i);
+  const suffix = handle.search(/\((?:smsf[tp]|filtered)/i);
   if (suffix === -1) return handle;
   return textOf(uncanonicalized) || handle.slice(0, suffix) || undefined;
 }

@@ -138,12 +138,15 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
     expect(message({ part_count: 0 })).toMatchObject({ unsent: true });
   });
 
-  it('cleans a sender with the suffix of a short code', () => {
+  it('cleans a sender with the suffix of a filter', () => {
     const suffixed = (id: string, more: Record<string, SQLInputValue> = {}): string | undefined =>
       message({ handle_id: handle(id, 'SMS', more), service: 'SMS' }, chat([id], { service_name: 'SMS' }))
         .sender;
     expect(suffixed('227898(smsft_rm)', { uncanonicalized_id: '227898' })).toBe('227898');
     expect(suffixed('99999(smsft)')).toBe('99999');
+    expect(suffixed('99999(smsfp)')).toBe('99999');
+    expect(suffixed('+14155550100(filtered)')).toBe('+14155550100');
+    expect(suffixed('(415) 555-0100')).toBe('(415) 555-0100');
   });
 
   it('takes the person of a direct chat for the sender of a row without a handle', () => {

@@ -5,7 +5,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { phoneCheck, recordedPhone } from '../../flows/outbound/check-phone.ts';
+import { phoneCheck, recordedForms } from '../../flows/outbound/check-phone.ts';
 import type { AuditRecord } from '../../ports/audit/audit.ts';
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import type { NewEntry } from '../../ports/journal/journal.ts';
@@ -25,9 +25,14 @@ async function start(
 ) {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
+  const queries: unknown[] = [];
+  const db = database.db.withPlugin({
+    transformQuery: ({ node }) => (queries.push(node), node),
+    transformResult: async ({ result }) => result,
+  });
   const clock = new FakeClock();
   const journal = createSqlJournal({
-    database,
+    database: { ...database, db },
     clock,
     log: silentLog,
     handleKeys: [Buffer.alloc(32, 1)],
@@ -47,13 +52,13 @@ async function start(
     },
     texts: { until: () => undefined, textOf: () => undefined },
     audit: { record: async (entry) => void audit.push(entry) },
-    recordedPhone: (given) => recordedPhone(checkPhone, given),
+    recordedForms: (given) => recordedForms(checkPhone, given),
   })(app);
   const call = async (method: 'GET' | 'POST', url: string) => {
     const answer = await app.inject({ method, url });
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
   };
-  return { journal, clock, asked, audit, call };
+  return { journal, clock, queries, asked, audit, call };
 }
 
 const entry = (more: Partial<NewEntry> = {}): NewEntry => ({
@@ -122,6 +127,7 @@ describe('GET /operator/messages', () => {
     };
     expect(await found('4155550100')).toEqual(['complete', 'reported']);
     expect(await found('(415) 555-0100')).toEqual(['complete', 'reported']);
+    expect(await found('+14155550100')).toEqual(['complete', 'reported']);
     expect(await found('72345')).toEqual(['short']);
   });
 
@@ -147,6 +153,20 @@ describe('GET /operator/messages/:id', () => {
     expect((await call('GET', '/operator/messages/guid-1')).body).toMatchObject({ id: 'own' });
     for (const id of ['foreign', 'guid-2'])
       expect((await call('GET', `/operator/messages/${id}`)).status).toBe(404);
+  });
+
+  it('takes a few queries, however many locations a token covers', async () => {
+    const locations = Array.from({ length: 1000 }, (_, index) => `loc${index}`);
+    const { journal, clock, queries, call } = await start('written', new Set(locations));
+    const inGroup = { direction: 'inbound', messageId: 'guid-1' } as const;
+    journal.open(entry({ ...inGroup, id: 'own', locationId: 'loc999' }), 'received');
+    await clock.advance(1);
+    journal.open(entry({ ...inGroup, id: 'foreign', locationId: 'elsewhere' }), 'received');
+    await journal.flush();
+    queries.length = 0;
+    expect((await call('GET', '/operator/messages/guid-1')).body).toMatchObject({ id: 'own' });
+    expect((await call('GET', '/operator/messages/foreign')).status).toBe(404);
+    expect(queries.length).toBeLessThan(12);
   });
 
   it('returns the steps by request id and by the message id of the CRM', async () => {

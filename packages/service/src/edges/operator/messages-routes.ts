@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { TextCapture } from '../../flows/capture/text-capture.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
-import { mayAccess, visibleLocations } from './operator-auth.ts';
+import { visibleLocations } from './operator-auth.ts';
 import { isoTime, readBody, operatorError } from './operator-request.ts';
 
 export interface MessagesRoutesDeps {
@@ -16,8 +16,8 @@ export interface MessagesRoutesDeps {
   /** The texts of captured locations. */
   readonly texts: Pick<TextCapture, 'until' | 'textOf'>;
   readonly audit: Pick<Audit, 'record'>;
-  /** Returns a phone number, as a person types it, in the form that the journal has. */
-  readonly recordedPhone: (given: string) => string;
+  /** Returns the forms in which the journal may have a phone number that a person typed. */
+  readonly recordedForms: (given: string) => readonly string[];
 }
 
 const text = (field: string) => z.string().max(256, `${field} has at most 256 characters`).optional();
@@ -49,7 +49,7 @@ interface OfMessage {
 }
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
-export function messagesRoutes({ journal, redeliver, texts, audit, recordedPhone }: MessagesRoutesDeps) {
+export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms }: MessagesRoutesDeps) {
   const shown = (trail: MessageTrail) => ({
     ...messageHistory(trail),
     text: texts.textOf(trail.locationId, trail.id) ?? null,
@@ -57,8 +57,9 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedPhone
 
   async function trailOf(request: FastifyRequest<OfMessage>): Promise<MessageTrail> {
     const { id } = request.params;
-    const newest = id.length <= LONGEST_ID ? await journal.show(id) : undefined;
-    const trail = newest === undefined ? undefined : await accessible(newest, request);
+    // Two Macs in one group receive a message with the same GUID, and the newest one may not be accessible.
+    const locationIds = visibleLocations(request, undefined);
+    const trail = id.length <= LONGEST_ID ? await journal.show(id, locationIds) : undefined;
     if (trail === undefined)
       throw operatorError(
         'NOT_FOUND',
@@ -67,27 +68,11 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedPhone
     return trail;
   }
 
-  /** Two Macs in one group receive a message with the same GUID, so an accessible location may have it too. */
-  async function accessible(
-    newest: MessageTrail,
-    request: FastifyRequest<OfMessage>,
-  ): Promise<MessageTrail | undefined> {
-    const { direction, messageId } = newest;
-    if (mayAccess(request, newest.locationId)) return newest;
-    if (messageId === null || messageId !== request.params.id) return undefined;
-    for (const locationId of visibleLocations(request, undefined) ?? []) {
-      const own = await journal.requestsOf({ direction, locationId, messageId });
-      if (own.length > 0) return own.at(-1);
-    }
-    return undefined;
-  }
-
   return (app: FastifyInstance): void => {
     app.get('/operator/messages', FILTERED, async (request) => {
       const { locationId, status, phone, ...rest } = readBody(QUERY, withoutEmpty(request.query));
       const locationIds = visibleLocations(request, locationId);
-      // A Mac may report a sender without the country code.
-      const handles = phone === undefined ? undefined : [recordedPhone(phone), phone];
+      const handles = phone === undefined ? undefined : recordedForms(phone);
       const page = await journal.list({ ...rest, locationIds, state: status, handles });
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });

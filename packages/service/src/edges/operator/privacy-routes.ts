@@ -11,8 +11,8 @@ import { isoTime, operatorError, readBody } from './operator-request.ts';
 
 export interface PrivacyRoutesDeps {
   readonly person: PersonData;
-  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
-  readonly asHandle: (given: string) => string | undefined;
+  /** Returns the forms in which a phone number or an email address may be recorded. Empty: it is neither. */
+  readonly handlesOf: (given: string) => readonly string[];
   /** Returns the text of a message while its location is captured. */
   readonly textOf: (locationId: string, id: string) => string | undefined;
   readonly publicUrl: () => string;
@@ -33,15 +33,15 @@ const FILTERED = { config: { locations: 'filtered' } } as const;
  * `POST /operator/privacy/export`, `POST /operator/privacy/erase`: the data of one person. The number is in the body, because proxies log
  * URLs; it never appears in the audit log.
  */
-export function privacyRoutes({ person, asHandle, textOf, publicUrl, audit }: PrivacyRoutesDeps) {
+export function privacyRoutes({ person, handlesOf, textOf, publicUrl, audit }: PrivacyRoutesDeps) {
   function queryOf(request: FastifyRequest, { phone, locationId }: z.infer<typeof PERSON>): PersonQuery {
-    const handle = asHandle(phone);
-    if (handle === undefined)
+    const handles = handlesOf(phone);
+    if (handles.length === 0)
       throw operatorError(
         'INVALID_REQUEST',
         'phone: not a phone number or an email address. Write the number with its country code, such as +15555550100.',
       );
-    return { handle, locationIds: visibleLocations(request, locationId) };
+    return { handles, locationIds: visibleLocations(request, locationId) };
   }
 
   const record = (

@@ -18,6 +18,7 @@ interface Found {
   readonly until: number;
 }
 
+const SEPARATORS = /[\s.()\p{Pd}]/gu;
 const FOUND_MS = 3_600_000;
 const ENTRIES_PER_GENERATION = 20_000;
 
@@ -64,17 +65,16 @@ export class ContactBook {
     this.#found.delete(keyOf(locationId, handle));
   }
 
-  contactsOf(handle: string): KnownContact[] {
-    const suffix = keyOf('', handle);
+  contactsOf(handles: readonly string[]): KnownContact[] {
+    const suffixes = handles.map((handle) => keyOf('', handle));
     const known = [
       ...[...this.#found.entries()].map(([key, { contactId }]) => ({ key, contactId })),
       ...[...this.#preferred.entries()].map(([key, contactId]) => ({ key, contactId })),
-    ].filter(({ key }) => key.endsWith(suffix));
-    const byContact = new Map(known.map((contact) => [contact.contactId, contact]));
-    return Array.from(byContact.values(), ({ key, contactId }) => ({
-      locationId: key.slice(0, -suffix.length),
-      contactId,
-    }));
+    ].flatMap(({ key, contactId }) => {
+      const suffix = suffixes.find((one) => key.endsWith(one));
+      return suffix === undefined ? [] : [{ locationId: key.slice(0, -suffix.length), contactId }];
+    });
+    return [...new Map(known.map((contact) => [contact.contactId, contact])).values()];
   }
 
   clear(): void {
@@ -195,6 +195,6 @@ const isMissing = (found: Attempt<string | undefined>) =>
 const isRefused = ({ kind }: FailedAttempt) => kind === 'refused';
 const isForbidden = ({ status }: FailedAttempt) => status === 401 || status === 403;
 
-/** Email addresses are compared in lower case; numbers are E.164 on both sides. */
+/** Email addresses are compared in lower case, and numbers without separators. */
 const keyOf = (locationId: string, handle: string) =>
-  `${locationId} ${handle.includes('@') ? handle.toLowerCase() : handle}`;
+  `${locationId} ${handle.includes('@') ? handle.toLowerCase() : handle.replaceAll(SEPARATORS, '')}`;

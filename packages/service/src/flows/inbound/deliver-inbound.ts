@@ -66,6 +66,8 @@ export interface InboundDeps extends LeaseChecks {
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly capture?: CaptureText;
+  /** Returns the sender as it is recorded: a phone number in E.164, also when the Mac reports it without the country code. */
+  readonly recorded: (sender: string) => string;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
   readonly countLookUp?: (result: Finding['kind']) => void;
 }
@@ -80,8 +82,8 @@ export interface Inbound {
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
   /** The CRM wrote to this contact at this number: it is preferred when the search finds several. */
   prefer(locationId: string, phone: string, contactId: string): void;
-  /** Returns the contacts of a person that this node has in memory. */
-  contactsOf(handle: string): KnownContact[];
+  /** Returns the contacts of a person, by any of these handles, that this node has in memory. */
+  contactsOf(handles: readonly string[]): KnownContact[];
   /** Forgets all contacts; they are searched for again. */
   forgetContacts(): void;
   close(): Promise<void>;
@@ -147,8 +149,8 @@ class InboundDeliveries implements Inbound {
     this.#contacts.prefer(locationId, phone, contactId);
   }
 
-  contactsOf(handle: string): KnownContact[] {
-    return this.#contacts.contactsOf(handle);
+  contactsOf(handles: readonly string[]): KnownContact[] {
+    return this.#contacts.contactsOf(handles);
   }
 
   forgetContacts(): void {
@@ -263,7 +265,7 @@ class InboundDeliveries implements Inbound {
         locationId,
         messageId: frame.guid,
         kind: kindOf(frame),
-        handle: frame.sender,
+        handle: this.#deps.recorded(frame.sender),
         contactId: null,
         length: frame.text.length,
       },
@@ -385,7 +387,7 @@ class InboundDeliveries implements Inbound {
   }
 
   async #postTo(contactId: string, job: InboundJob): Promise<Attempt<string>> {
-    const { attachments, settings } = this.#deps;
+    const { attachments, settings, recorded } = this.#deps;
     const { locationId, frame } = job;
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
@@ -393,7 +395,7 @@ class InboundDeliveries implements Inbound {
         : await attachments.prepare({
             locationId,
             contactId,
-            sender: frame.sender,
+            sender: recorded(frame.sender),
             urls: frame.attachments,
             job,
           });

@@ -7,7 +7,11 @@ export const DND_EVENT = 'ContactDndUpdate';
 const SUPPRESSED = new Set(['active', 'permanent']);
 
 /** Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. */
-export function createDndEvents(suppressions: Pick<Suppressions, 'set'>) {
+export function createDndEvents(
+  suppressions: Pick<Suppressions, 'set'>,
+  /** Returns a number as texts are addressed to it. */
+  recorded: (phone: string) => string,
+) {
   return async (
     locationId: string,
     fields: Record<string, unknown>,
@@ -16,7 +20,7 @@ export function createDndEvents(suppressions: Pick<Suppressions, 'set'>) {
     const { phone } = fields;
     const isSuppressed = textsSuppressed(fields);
     if (typeof phone !== 'string' || !/\d/.test(phone) || isSuppressed === undefined) return;
-    await suppressions.set({ locationId, handle: phone, isSuppressed, source: 'crm', at });
+    await suppressions.set({ locationId, handle: recorded(phone), isSuppressed, source: 'crm', at });
   };
 }
 

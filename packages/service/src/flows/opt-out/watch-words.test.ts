@@ -42,6 +42,7 @@ function setUp(given: {
     },
     {
       suppressions: { set: given.set ?? (async () => {}) },
+      recorded: (sender) => sender,
       calls: { setDnd: given.setDnd ?? (async () => succeeded(true)) },
       clock,
       log: silentLog,

@@ -20,6 +20,8 @@ export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<Ack
 
 export interface WatchWordsDeps {
   readonly suppressions: Pick<Suppressions, 'set'>;
+  /** Returns the sender as texts are addressed to it: a phone number in E.164, also when the Mac reports it without the country code. */
+  readonly recorded: (sender: string) => string;
   readonly calls: DndCalls;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,7 +33,10 @@ const RETRY_POLICY = fixedDelay(3, 5000);
  * Acts on words such as STOP and START (E4). Records the suppression before it delivers the message: when recording fails, the Mac gets
  * no acknowledgement and resends the message.
  */
-export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }: WatchWordsDeps): Deliver {
+export function watchWords(
+  deliver: Deliver,
+  { suppressions, recorded, calls, clock, log }: WatchWordsDeps,
+): Deliver {
   const chats = new SerialByKey<MessageReceivedFrame, { readonly ack: Promise<AckOutcome> } | 'retry'>();
   /** The CRM keeps the last change of a contact, so an earlier word must not be applied after a later one. */
   const contacts = new SerialByKey<MessageReceivedFrame>();
@@ -55,7 +60,7 @@ export function watchWords(deliver: Deliver, { suppressions, calls, clock, log }
     try {
       await suppressions.set({
         locationId,
-        handle: frame.sender,
+        handle: recorded(frame.sender),
         isSuppressed,
         source: 'word',
         at: Number.isNaN(sentAt) ? undefined : Math.min(sentAt, clock.now()),

@@ -11,6 +11,7 @@ const CACHED_PER_GENERATION = 5000;
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
 const SHORT_CODE = /^\d{3,8}$/;
 const DIGITS = /^\+?\d{3,20}$/;
+const SEPARATORS = /[\s.()\p{Pd}]/gu;
 
 /** W8. Normalises a possible number to E.164; short codes stay unchanged. Parsing takes about 25 µs, so results are cached. */
 export function phoneCheck(defaultCountry: string): CheckPhone {
@@ -39,8 +40,20 @@ export function recordedPhone(checkPhone: CheckPhone, given: string): string {
   return phone instanceof Rejection ? given : phone;
 }
 
+/**
+ * Returns the forms in which a number may be recorded: normalised, as given, and without its country code, as a Mac may report it. The
+ * last one is left out when it is another number in the default country.
+ */
+export function recordedForms(checkPhone: CheckPhone, given: string): string[] {
+  const phone = checkPhone(given);
+  if (phone instanceof Rejection) return [given];
+  const national = parsePhoneNumberFromString(phone)?.formatNational().replace(/\D/g, '') ?? phone;
+  const isSame = [phone, national].includes(recordedPhone(checkPhone, national));
+  return [...new Set([phone, given.replace(SEPARATORS, ''), ...(isSame ? [national] : [])])];
+}
+
 function normalise(given: string, country: CountryCode | undefined): string | null {
-  const digits = given.replace(/[\s.()\p{Pd}]/gu, '');
+  const digits = given.replace(SEPARATORS, '');
   if (SHORT_CODE.test(digits)) return digits;
   if (!DIGITS.test(digits)) return null;
   const number = parsePhoneNumberFromString(digits, country);

@@ -8,7 +8,7 @@ import type { Suppressions, SuppressionView } from '../../ports/suppressions/sup
 
 /** The contacts of the CRM that this node has in memory. */
 export interface ContactMemory {
-  contactsOf(handle: string): readonly { readonly locationId: string; readonly contactId: string }[];
+  contactsOf(handles: readonly string[]): PersonRecords['contacts'];
 }
 
 export interface PersonDataDeps {
@@ -45,22 +45,28 @@ const MAX_OPT_OUTS = 100_000;
 /** The data that the service has about one person: found by the phone number or email address, exported and erased. */
 export function createPersonData(deps: PersonDataDeps) {
   const { journal, contacts, suppressions, reachFields, index, assets, changes } = deps;
-  const optOutsOf = ({ handle, locationIds }: PersonQuery) =>
-    suppressions.list({ handle, locationIds, limit: MAX_OPT_OUTS });
+  const inEachForm = async <T>({ handles }: PersonQuery, read: (handle: string) => Promise<T[]>) =>
+    (await Promise.all(handles.map(read))).flat();
+  const filesOf = (person: PersonQuery) =>
+    inEachForm(person, (handle) => index.ofSender(handle, person.locationIds));
+  const optOutsOf = (person: PersonQuery) =>
+    inEachForm(person, (handle) =>
+      suppressions.list({ handle, locationIds: person.locationIds, limit: MAX_OPT_OUTS }),
+    );
 
   return {
     messages: (person: PersonQuery, limit: number, cursor?: string): Promise<PersonPage> =>
       journal.ofPerson({ ...person, limit, cursor }),
 
     async records(person: PersonQuery): Promise<PersonRecords> {
-      const { handle, locationIds } = person;
+      const { handles, locationIds } = person;
       return {
         contacts: contacts
-          .contactsOf(handle)
+          .contactsOf(handles)
           .filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId)),
-        files: await index.ofSender(handle, locationIds),
+        files: await filesOf(person),
         optOuts: await optOutsOf(person),
-        reach: await reachFields.list(handle, locationIds),
+        reach: await inEachForm(person, (handle) => reachFields.list(handle, locationIds)),
       };
     },
 
@@ -69,13 +75,13 @@ export function createPersonData(deps: PersonDataDeps) {
      * would be texted again. Can be repeated after a failure.
      */
     async erase(person: PersonQuery): Promise<Erased> {
-      const files = await index.ofSender(person.handle, person.locationIds);
+      const files = await filesOf(person);
       for (const { id } of files) {
         const stored = asAssetId(id);
         if (stored !== undefined) await assets.remove(stored);
         await index.remove(id);
       }
-      await reachFields.erase(person.handle, person.locationIds);
+      for (const handle of person.handles) await reachFields.erase(handle, person.locationIds);
       const messages = await journal.erase(person);
       // The notice is stored, so it must not name the person.
       await changes.announce('person_erased', '*');

@@ -67,23 +67,23 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     journal.open(entry({ id: 'shared', handle: '+15555550199', contactId: 'contact-1' }), 'accepted');
     journal.open(entry({ id: 'unknown', handle: null, contactId: null }), 'rejected');
     const ids = async (query: object) =>
-      (await journal.ofPerson({ handle: PHONE, limit: 10, ...query })).messages
+      (await journal.ofPerson({ handles: [PHONE], limit: 10, ...query })).messages
         .map(({ id }) => id)
         .toSorted();
     expect(await ids({})).toEqual(['in', 'no-number', 'out']);
-    expect(await ids({ handle: '+15555550101' })).toEqual([]);
+    expect(await ids({ handles: ['+15555550101'] })).toEqual([]);
     expect(await ids({ locationIds: ['loc2'] })).toEqual(['in']);
     expect(await ids({ locationIds: [] })).toEqual([]);
-    const first = await journal.ofPerson({ handle: PHONE, limit: 2 });
-    const rest = await journal.ofPerson({ handle: PHONE, limit: 2, cursor: first.cursor ?? '' });
+    const first = await journal.ofPerson({ handles: [PHONE], limit: 2 });
+    const rest = await journal.ofPerson({ handles: [PHONE], limit: 2, cursor: first.cursor ?? '' });
     expect([first.messages.length, rest.messages.length, rest.cursor]).toEqual([2, 1, null]);
     expect(rest.messages[0]?.steps).toHaveLength(1);
 
-    expect(await journal.erase({ handle: PHONE, locationIds: [] })).toBe(0);
-    expect(await journal.erase({ handle: PHONE, locationIds: ['loc2'] })).toBe(1);
+    expect(await journal.erase({ handles: [PHONE], locationIds: [] })).toBe(0);
+    expect(await journal.erase({ handles: [PHONE], locationIds: ['loc2'] })).toBe(1);
     journal.step('out', 'written');
-    expect(await journal.erase({ handle: PHONE })).toBe(2);
-    expect(await journal.erase({ handle: PHONE })).toBe(0);
+    expect(await journal.erase({ handles: [PHONE] })).toBe(2);
+    expect(await journal.erase({ handles: [PHONE] })).toBe(0);
     expect((await journal.list({ limit: 10 })).messages.map(({ id }) => id).toSorted()).toEqual([
       'other',
       'shared',
@@ -91,6 +91,19 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     ]);
     const steps = await database.db.selectFrom('message_steps').select('message_id').execute();
     expect(steps.filter(({ message_id }) => message_id === 'out')).toEqual([]);
+  });
+
+  it('finds and erases the messages of a person in every given form of the number, each once', async () => {
+    const { journal } = fixture;
+    journal.open(entry({ id: 'complete', contactId: 'contact-1' }), 'accepted');
+    journal.open(entry({ id: 'reported', handle: '(555) 555-0100', contactId: 'contact-2' }), 'received');
+    journal.open(entry({ id: 'no-number', handle: null, contactId: 'contact-2' }), 'rejected');
+    journal.open(entry({ id: 'other', handle: '+15555550199' }), 'accepted');
+    const person = { handles: [PHONE, '+1 555 555 0100', '5555550100'] };
+    const { messages } = await journal.ofPerson({ ...person, limit: 10 });
+    expect(messages.map(({ id }) => id).toSorted()).toEqual(['complete', 'no-number', 'reported']);
+    expect(await journal.erase(person)).toBe(3);
+    expect((await journal.list({ limit: 10 })).messages.map(({ id }) => id)).toEqual(['other']);
   });
 
   it('finds and erases the messages of a person in all blocks, newest first', async () => {
@@ -132,8 +145,8 @@ export function journalPeopleContract(fixture: JournalFixture): void {
       } while (cursor !== null && found.length < 400);
       expect(found).toEqual(all.map(({ id }) => id));
     }
-    expect((await journal.ofPerson({ handle: PHONE, limit: 400 })).messages).toHaveLength(303);
-    expect(await journal.erase({ handle: PHONE })).toBe(303);
+    expect((await journal.ofPerson({ handles: [PHONE], limit: 400 })).messages).toHaveLength(303);
+    expect(await journal.erase({ handles: [PHONE] })).toBe(303);
     expect((await journal.list({ limit: 20 })).messages).toHaveLength(3);
   });
 
@@ -144,7 +157,7 @@ export function journalPeopleContract(fixture: JournalFixture): void {
       journal.open(entry({ id: `no-number-${n}`, handle: null, contactId: `contact-${n}` }), 'rejected');
     }
     const locationIds = Array.from({ length: 1000 }, (_, n) => `loc${n}`);
-    const { messages } = await journal.ofPerson({ handle: PHONE, limit: 100, locationIds });
+    const { messages } = await journal.ofPerson({ handles: [PHONE], limit: 100, locationIds });
     expect(messages).toHaveLength(80);
   });
 

@@ -48,7 +48,7 @@ export function journalPruningContract(fixture: JournalFixture): void {
     await insert();
     expect(await turnsDuring(() => journal.prune(30 * DAY))).toBeGreaterThanOrEqual(10);
     await insert();
-    expect(await turnsDuring(() => journal.erase({ handle: PHONE }))).toBeGreaterThanOrEqual(10);
+    expect(await turnsDuring(() => journal.erase({ handles: [PHONE] }))).toBeGreaterThanOrEqual(10);
     expect(await count('messages')).toBe(0);
   });
 

@@ -52,6 +52,27 @@ export function journalReadsContract(fixture: JournalFixture): void {
     expect(await journal.show('guid-2')).toBeUndefined();
   });
 
+  it('finds an entry by id, messageId or guid only at some locations', async () => {
+    const { clock, journal } = fixture;
+    const found = async (id: string, locationIds?: string[]) => (await journal.show(id, locationIds))?.id;
+    for (const [direction, messageId] of [
+      ['outbound', 'msg-1'],
+      ['inbound', 'guid-1'],
+    ] as const) {
+      for (const locationId of ['loc1', 'loc2', 'loc3']) {
+        const id = `${direction}-${locationId}`;
+        journal.open(entry({ id, direction, locationId, messageId }), 'accepted');
+        await clock.advance(1);
+      }
+      expect(await found(messageId)).toBe(`${direction}-loc3`);
+      expect(await found(messageId, ['loc2', 'loc1', 'loc9'])).toBe(`${direction}-loc2`);
+      expect(await found(messageId, ['loc9'])).toBeUndefined();
+      expect(await found(messageId, [])).toBeUndefined();
+    }
+    expect(await found('outbound-loc3', ['loc3'])).toBe('outbound-loc3');
+    expect(await found('outbound-loc3', ['loc1', 'loc2'])).toBeUndefined();
+  });
+
   it('returns the code of an entry, null without one, and undefined for an unknown entry', async () => {
     const { journal } = fixture;
     journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');

@@ -71,12 +71,16 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
     expect(await reader.show('msg-1')).toMatchObject({ id: 'request-1' });
     expect(await reader.show('msg-3')).toMatchObject({ id: 'request-3' });
     expect(await reader.show('unknown')).toBeUndefined();
+    const locationIds = Array.from({ length: 1000 }, (_, index) => `loc${index}`);
+    expect(await reader.show('msg-1', locationIds)).toMatchObject({ id: 'request-1' });
+    expect(await reader.show('msg-3', locationIds)).toMatchObject({ id: 'request-3' });
+    expect(await reader.show('unknown', locationIds)).toBeUndefined();
     for (const direction of ['outbound', 'inbound'] as const)
       await reader.requestsOf({ ...MESSAGE, direction });
     const executor = database.db.getExecutor();
     const queries = nodes.map((node) => executor.compileQuery(node, createQueryId()));
     const searches = queries.filter((query) => /message_id"? = [?$]/.test(query.sql));
-    expect(searches.length).toBeGreaterThanOrEqual(7);
+    expect(searches.length).toBeGreaterThanOrEqual(12);
     for (const query of searches) {
       const plan = await planOf(database, query);
       expect(plan).toMatch(/messages_message|messages_guid/);

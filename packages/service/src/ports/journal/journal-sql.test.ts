@@ -80,7 +80,7 @@ describe('T54 SQLite', () => {
       const entry = { id: 'one', direction: 'outbound', locationId: 'loc', messageId: null } as const;
       const person = { handle: PHONE, contactId: 'contact-1' };
       journal.open({ ...entry, ...person, kind: 'text', length: 1 }, 'accepted');
-      return journal.erase({ handle: PHONE });
+      return journal.erase({ handles: [PHONE] });
     }, /INDEXED BY|"phone_hash" is null/);
     const reads = plans.flatMap(readsIn);
     expect(reads).toHaveLength(3);
@@ -104,10 +104,16 @@ describe('T54 SQLite', () => {
 
   it('finds a message by messageId with the partial index of each direction', async () => {
     const message = { locationId: 'loc', messageId: 'one' };
-    const [shownOutbound, shownInbound] = await plansOf((journal) => journal.show('one'), /message_id"? = /);
-    expect(shownOutbound).toContain('messages_message (message_id=? AND location_id>?)');
-    expect(shownOutbound).toContain('messages_message (message_id=? AND location_id=?)');
-    expect(shownInbound).toContain('messages_guid (block=? AND message_id=?)');
+    for (const locationIds of [undefined, ['loc1', 'loc2']]) {
+      const [byId, shownOutbound, shownInbound] = await plansOf(
+        (journal) => journal.show('one', locationIds),
+        /"id" = |message_id"? = /,
+      );
+      expect(byId).toContain('(id=?)');
+      expect(shownOutbound).toContain('messages_message (message_id=? AND location_id>?)');
+      expect(shownOutbound).toContain('messages_message (message_id=? AND location_id=?)');
+      expect(shownInbound).toContain('messages_guid (block=? AND message_id=?)');
+    }
     const outbound = await plansOf(
       (journal) => journal.requestsOf({ direction: 'outbound', ...message }),
       /"message_id" = /,

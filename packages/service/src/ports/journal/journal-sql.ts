@@ -270,8 +270,8 @@ class WriteBehindJournal implements SqlJournal {
     return this.#read(() => this.#reader.list(query));
   }
 
-  show(id: string) {
-    return this.#read(() => this.#reader.show(id));
+  show(id: string, locationIds?: readonly string[]) {
+    return this.#read(() => this.#reader.show(id, locationIds));
   }
 
   requestsOf(message: MessageKey) {

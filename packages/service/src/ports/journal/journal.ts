@@ -146,8 +146,11 @@ export interface RecentSend extends Pick<MessageSummary, 'state' | 'code' | 'cre
  */
 export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
-  /** Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message. */
-  show(id: string): Promise<MessageTrail | undefined>;
+  /**
+   * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message. Without
+   * `locationIds`, those of all locations.
+   */
+  show(id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined>;
   /** Resolves with the entries of a message, at most the newest hundred, oldest first. */
   requestsOf(message: MessageKey): Promise<MessageTrail[]>;
   /** Resolves with the location of a request. */
@@ -183,8 +186,8 @@ export interface JournalReader {
 }
 
 export interface PersonQuery {
-  /** The phone number or email address, in full. */
-  readonly handle: string;
+  /** The phone number or email address, in full: in every form in which it may be recorded. */
+  readonly handles: readonly string[];
   /** Undefined: all locations. */
   readonly locationIds?: readonly string[] | undefined;
 }

@@ -81,7 +81,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
           ? [atLocations(rows, locationIds)]
           : ofEachLocation(rows, locationIds);
       if (handles !== undefined)
-        queries = [...new Set(handles.flatMap((one) => hash.handle(one)))].flatMap((value) =>
+        queries = hashesOf(handles).flatMap((value) =>
           queries.map((one) => one.where('phone_hash', '=', value)),
         );
       if (contactId !== undefined)
@@ -109,8 +109,10 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       return erased;
     },
 
-    async show(id: string): Promise<MessageTrail | undefined> {
-      const row = (await all.where('id', '=', id).executeTakeFirst()) ?? (await newestWith(id));
+    async show(id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined> {
+      if (locationIds?.length === 0) return undefined;
+      const byId = await atLocations(all.where('id', '=', id), locationIds).executeTakeFirst();
+      const row = byId ?? (await newestWith(id, locationIds));
       return row === undefined ? undefined : trailOf(row);
     },
 
@@ -311,12 +313,15 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     return times;
   }
 
-  async function newestWith(messageId: string): Promise<Row | undefined> {
-    const outbound = await newestOfLocations('outbound', messageId);
+  async function newestWith(
+    messageId: string,
+    locationIds: readonly string[] | undefined,
+  ): Promise<Row | undefined> {
+    const outbound = await newestOfLocations('outbound', messageId, locationIds);
     if (outbound !== undefined) return outbound;
     return engine === 'postgres'
-      ? newestOfLocations('inbound', messageId)
-      : newest(withMessageId('inbound', messageId), 1).executeTakeFirst();
+      ? newestOfLocations('inbound', messageId, locationIds)
+      : newest(atLocations(withMessageId('inbound', messageId), locationIds), 1).executeTakeFirst();
   }
 
   /**
@@ -326,7 +331,9 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   async function newestOfLocations(
     direction: MessageSummary['direction'],
     messageId: string,
+    locationIds: readonly string[] | undefined,
   ): Promise<Row | undefined> {
+    const wanted = locationIds === undefined ? sql`` : sql`AND location_id IN (${sql.join(locationIds)})`;
     const entries = sql`messages WHERE message_id = ${messageId} AND direction = ${sql.lit(direction)}`;
     const location = (after: RawBuilder<unknown>) => sql`(
       SELECT location_id FROM ${entries} ${after} ORDER BY location_id LIMIT 1)`;
@@ -339,7 +346,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         UNION ALL
         SELECT ${location(sql`AND location_id > places.location_id`)} FROM places WHERE places.location_id IS NOT NULL
       ) SELECT ${newestIn('id')} AS id, ${newestIn('created_at')} AS at
-      FROM places WHERE location_id IS NOT NULL ORDER BY at DESC LIMIT 1`.execute(db);
+      FROM places WHERE location_id IS NOT NULL ${wanted} ORDER BY at DESC LIMIT 1`.execute(db);
     const [found] = rows;
     return found && all.where('id', '=', found.id).executeTakeFirst();
   }
@@ -427,9 +434,13 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
     };
   }
 
+  function hashesOf(handles: readonly string[]): string[] {
+    return [...new Set(handles.flatMap((one) => hash.handle(one)))];
+  }
+
   /** Resolves with queries for the messages of a person. No message is in two of them. */
-  async function queriesOf({ handle, locationIds }: PersonQuery): Promise<Rows[]> {
-    const phones = hash.handle(handle);
+  async function queriesOf({ handles, locationIds }: PersonQuery): Promise<Rows[]> {
+    const phones = hashesOf(handles);
     if (phones.length === 0 || locationIds?.length === 0) return [];
     const contacts = await inBlocks('messages_phone_hash')
       .clearSelect()

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+
+import { phoneCheck, recordedForms } from './check-phone.ts';
+
+it.each([
+  ['US', '+14155550100', ['+14155550100', '4155550100']],
+  ['US', '(415) 555-0100', ['+14155550100', '4155550100']],
+  ['US', '1 415 555 0100', ['+14155550100', '14155550100', '4155550100']],
+  ['DE', '+49 171 1234567', ['+491711234567', '01711234567']],
+  ['US', '+49 171 1234567', ['+491711234567', '01711234567']],
+  ['NO', '+4791234567', ['+4791234567', '91234567']],
+  ['US', '72345', ['72345']],
+  ['US', ' Anna.B@Example.com', [' Anna.B@Example.com']],
+  ['US', '0171 1234567', ['0171 1234567']],
+])('with default country %s, %j is recorded in these forms: %j', (country, given, forms) => {
+  expect(recordedForms(phoneCheck(country), given)).toEqual(forms);
+});
+
+it('a number without its country code that is another number in the default country is not one of its forms', () => {
+  expect(recordedForms(phoneCheck('IT'), '+393471234567')).toEqual(['+393471234567', '3471234567']);
+  expect(recordedForms(phoneCheck('US'), '+393471234567')).toEqual(['+393471234567']);
+});
