@@ -440,6 +440,16 @@ const entriesOfClaims: Migration = {
   },
 };
 
+/** A refusal of the CRM does not end an installation that it announced a moment before. */
+const announcedInstalls: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .alterTable('oauth_grants')
+      .addColumn('announced_at', 'bigint', (c) => c.notNull().defaultTo(0))
+      .execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -474,4 +484,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0019-locations-of-a-license': locationsOfLicense,
   '0020-blocks-of-messages': blocksOfMessages,
   '0021-entries-of-claims': entriesOfClaims,
+  '0022-announced-installs': announcedInstalls,
 };

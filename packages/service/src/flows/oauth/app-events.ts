@@ -83,7 +83,7 @@ export function createAppEvents({ grants, mint, announceRemoval, now, log }: App
     }
   }
 
-  /** Never rejects. An installation whose request fails stays expected. */
+  /** Never rejects. An installation whose request fails stays expected, unless the CRM refuses it. */
   async function serve(locationId: string, companyId: string | null): Promise<void> {
     try {
       const companies = companyId === null ? await companiesKnown() : [companyId];

@@ -5,6 +5,7 @@ import { fixedDelay } from '../../ports/crm/retry-policies.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
 import { EXPECTED_MS } from './app-events.ts';
+import type { ForgetRefused } from './forget-refused.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type InstallOutcome =
@@ -27,6 +28,7 @@ export interface InstallDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly announce: (ownerId: string) => Promise<void>;
+  readonly forgetRefused: ForgetRefused;
   /** Locations whose tokens this process is requesting for an installation of their company. */
   readonly requesting: Set<string>;
 }
@@ -37,7 +39,7 @@ const RESPOND_WITHIN_MS = 8000;
 
 /** Exchanges the code of an OAuth callback: tokens of a location are stored, a company's are exchanged for those of its locations (O1, O9). */
 export function createInstallApp(deps: InstallDeps): (code: string) => Promise<InstallOutcome> {
-  const { grants, endpoint, clock, log, announce, requesting } = deps;
+  const { grants, endpoint, clock, log, announce, forgetRefused, requesting } = deps;
 
   return async function installApp(code) {
     const issued = await endpoint.exchange(code);
@@ -102,10 +104,8 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     const failed: string[] = [];
     const worker = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const outcome = await mint(tokens.accessToken, companyId, next);
-        (outcome === 'stored' ? locations : failed).push(next);
-        // An announced location stays expected, because its announcement may have come before the CRM can issue tokens.
-        if (outcome === 'refused' && !announced.includes(next)) await forgetExpected(next);
+        const isStored = await mint(tokens.accessToken, companyId, next);
+        (isStored ? locations : failed).push(next);
         requesting.delete(next);
       }
     };
@@ -156,7 +156,8 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     at: number | undefined,
   ): Promise<void> {
     try {
-      for (const ownerId of locationIds) await grants.expect({ kind: 'location', ownerId, companyId, at });
+      for (const ownerId of locationIds)
+        await grants.expect({ kind: 'location', ownerId, companyId, at, isListed: true });
     } catch (error) {
       log.warn(
         { event: 'oauth.locations_not_recorded', companyId, err: error },
@@ -165,44 +166,28 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     }
   }
 
-  /** Never rejects. A location for which the CRM issues no tokens has none, so its statuses are skipped (A6). */
-  async function forgetExpected(locationId: string): Promise<void> {
-    try {
-      if (await grants.remove('location', locationId, 'expected')) await announce(locationId);
-    } catch (error) {
-      log.warn(
-        { event: 'oauth.expectation_not_removed', locationId, err: error },
-        'location still expected although the CRM issues no tokens for it',
-      );
-    }
-  }
-
   /** Never rejects: the other locations of the company must get their tokens. */
-  async function mint(
-    companyToken: string,
-    companyId: string,
-    locationId: string,
-  ): Promise<'stored' | 'refused' | 'failed'> {
+  async function mint(companyToken: string, companyId: string, locationId: string): Promise<boolean> {
+    const requestedAt = clock.now();
     try {
       const issued = await retry({
         attempt: () => endpoint.mint(companyToken, companyId, locationId),
         policy: RETRY_POLICY,
         clock,
       });
-      if (issued.ok)
-        return (await storeLocation(locationId, companyId, issued.value, true)) ? 'stored' : 'failed';
+      if (issued.ok) return await storeLocation(locationId, companyId, issued.value, true);
       log.warn(
         { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
         'no tokens for a location of a company',
       );
-      return issued.retryable ? 'failed' : 'refused';
+      await forgetRefused(issued, { ownerId: locationId, companyId, requestedAt });
     } catch (error) {
       log.warn(
         { event: 'oauth.location_token_failed', locationId, companyId, err: error },
         'no tokens for a location of a company',
       );
-      return 'failed';
     }
+    return false;
   }
 
   /** Resolves with false when the app was uninstalled after the tokens were issued. */

@@ -7,6 +7,8 @@ import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grant, Grants } from '../../ports/grants/grants.ts';
 import { createAppEvents } from './app-events.ts';
 import type { AppEvents } from './app-events.ts';
+import { createForgetRefused } from './forget-refused.ts';
+import type { ForgetRefused } from './forget-refused.ts';
 import { createInstallApp } from './install-app.ts';
 import type { InstallOutcome } from './install-app.ts';
 import { createGrantRefreshes } from './refresh-grant.ts';
@@ -85,6 +87,7 @@ export function createTokens(deps: TokensDeps): Tokens {
 class CachedTokens implements Tokens {
   readonly #deps: TokensDeps;
   readonly #refreshes: GrantRefreshes | undefined;
+  readonly #forgetRefused: ForgetRefused | undefined;
   readonly appEvents: AppEvents | undefined;
   readonly #install: ((code: string) => Promise<InstallOutcome>) | undefined;
   readonly #cached = new Map<string, CachedToken>();
@@ -105,8 +108,10 @@ class CachedTokens implements Tokens {
       const { grants, endpoint } = oauth;
       const common = { grants, endpoint, clock, log, announce };
       this.#refreshes = createGrantRefreshes({ ...common, failpoint, ...(refreshed && { refreshed }) });
+      const forgetRefused = createForgetRefused(common);
+      this.#forgetRefused = forgetRefused;
       const requesting = new Set<string>();
-      this.#install = createInstallApp({ ...common, requesting });
+      this.#install = createInstallApp({ ...common, forgetRefused, requesting });
       this.appEvents = createAppEvents({
         grants,
         mint: async (locationId, companyId) =>
@@ -248,11 +253,12 @@ class CachedTokens implements Tokens {
     const company = await this.#refreshes?.refresh('company', companyId, (grant) => this.#isAging(grant));
     if (company?.kind !== 'fresh') return undefined;
     const { accessToken: companyToken } = company.grant;
+    const requestedAt = clock.now();
     const minted = await grants.exclusively('location', locationId, async (grant, commit) => {
       // Another node may have been first, or the app was uninstalled.
       if (grant.state === 'active' || grant.state === 'uninstalled') return grant;
       const issued = await endpoint.mint(companyToken, companyId, locationId);
-      if (!issued.ok) return undefined;
+      if (!issued.ok) return issued;
       const { accessToken, refreshToken, expiresInSec } = issued.value;
       return commit({
         companyId,
@@ -261,7 +267,12 @@ class CachedTokens implements Tokens {
         expiresAt: clock.now() + expiresInSec * 1000,
       });
     });
-    if (minted?.state !== 'active') return undefined;
+    if (minted === undefined) return undefined;
+    if ('ok' in minted) {
+      await this.#forgetRefused?.(minted, { ownerId: locationId, companyId, requestedAt });
+      return undefined;
+    }
+    if (minted.state !== 'active') return undefined;
     await changes.announce('grant', locationId);
     return minted;
   }

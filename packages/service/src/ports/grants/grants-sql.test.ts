@@ -4,7 +4,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { until } from '@footbridge/testkit/until';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { openDatabase } from '../../sql/open-database.ts';
 import { createSqlGrants } from './grants-sql.ts';
@@ -38,19 +38,16 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     };
   });
 
-  it('E3 a location of a company can be expected while the company is uninstalled, without a deadlock', async () => {
+  const company = { kind: 'company', ownerId: 'comp1', companyId: 'comp1' } as const;
+  const location = { kind: 'location', ownerId: 'loc1', companyId: 'comp1' } as const;
+  const tokens = { accessToken: 'access', refreshToken: 'refresh', expiresAt: 2_000_000_000_000 };
+
+  async function open() {
     const url = await server.createDatabase();
     const database = await openDatabase({ engine: 'postgres', url }, ignore);
-    const grants = createSqlGrants({
-      database,
-      clock: new FakeClock(),
-      vault: createVault([randomBytes(32)]),
-    });
-    const company = { kind: 'company', ownerId: 'comp1', companyId: 'comp1' } as const;
-    const location = { kind: 'location', ownerId: 'loc1', companyId: 'comp1' } as const;
-    const tokens = { accessToken: 'access', refreshToken: 'refresh', expiresAt: 2_000_000_000_000 };
-    await grants.store({ ...company, ...tokens, issuedAt: 1000 });
-    await grants.store({ ...location, ...tokens, issuedAt: 1000, isDerived: true });
+    onTestFinished(() => database.close());
+    const clock = new FakeClock();
+    const grants = createSqlGrants({ database, clock, vault: createVault([randomBytes(32)]) });
     const waiting = (count: number) =>
       until(async () => {
         const { rows } = await sql`
@@ -58,6 +55,13 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
           WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(database.db);
         return rows.length === count;
       });
+    return { grants, clock, waiting };
+  }
+
+  it('E3 a location of a company can be expected while the company is uninstalled, without a deadlock', async () => {
+    const { grants, waiting } = await open();
+    await grants.store({ ...company, ...tokens, issuedAt: 1000 });
+    await grants.store({ ...location, ...tokens, issuedAt: 1000, isDerived: true });
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const refreshing = grants.exclusively('company', 'comp1', () => held);
     const uninstalled = grants.uninstall({ ...company, at: 2000 });
@@ -67,10 +71,32 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     release();
     await refreshing;
     const results = await Promise.allSettled([uninstalled, expected]);
-    await database.close();
     expect(results).toMatchObject([
       { status: 'fulfilled', value: ['comp1', 'loc1'] },
       { status: 'fulfilled', value: { state: 'expected' } },
     ]);
   });
+
+  it.each(['before', 'after'])(
+    'E2 a location stays expected that is announced %s its refusal is recorded',
+    async (when) => {
+      const { grants, clock, waiting } = await open();
+      await grants.store({ ...company, ...tokens, issuedAt: 1000 });
+      await grants.expect({ ...location, at: 1000, isListed: true });
+      const [requestedAt, announcedBefore] = [clock.now(), clock.now() - 1];
+      const announce = () => grants.expect({ ...location, at: 2000 });
+      const refuse = () =>
+        grants.removeRefused({ ownerId: 'loc1', companyId: 'comp1', requestedAt, announcedBefore });
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const requesting = grants.exclusively('location', 'loc1', () => held);
+      const [first, second] = when === 'before' ? [announce, refuse] : [refuse, announce];
+      const recorded: Promise<unknown>[] = [first()];
+      await waiting(1);
+      recorded.push(second());
+      await waiting(2);
+      release();
+      await Promise.all([requesting, ...recorded]);
+      expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'expected' });
+    },
+  );
 });

@@ -187,11 +187,26 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return rows.map(({ owner_id }) => owner_id);
       }),
-    remove: (kind, ownerId, state) =>
+    remove: (kind, ownerId) =>
       guarded(async () => {
-        let rows = db.deleteFrom('oauth_grants').where('kind', '=', kind).where('owner_id', '=', ownerId);
-        if (state !== undefined) rows = rows.where('state', '=', state);
-        const { numDeletedRows } = await rows.executeTakeFirst();
+        const { numDeletedRows } = await db
+          .deleteFrom('oauth_grants')
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .executeTakeFirst();
+        return numDeletedRows > 0n;
+      }),
+    removeRefused: ({ ownerId, companyId, requestedAt, announcedBefore }) =>
+      guarded(async () => {
+        const { numDeletedRows } = await db
+          .deleteFrom('oauth_grants')
+          .where('kind', '=', 'location')
+          .where('owner_id', '=', ownerId)
+          .where('company_id', '=', companyId)
+          .where('state', '=', 'expected')
+          .where('updated_at', '<=', requestedAt)
+          .where('announced_at', '<=', announcedBefore)
+          .executeTakeFirst();
         return numDeletedRows > 0n;
       }),
     privateToken: (locationId) =>
@@ -337,14 +352,20 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     const before = await locked(trx, event.kind, event.ownerId);
     const newest = Math.max(before?.event_at ?? 0, company?.event_at ?? 0);
     const at = event.at ?? Math.max(clock.now(), newest);
+    const announced = event.isListed === true ? {} : { announced_at: clock.now() };
     if (before === undefined || (before.state === 'uninstalled' && before.event_at < at)) {
       // The uninstallation of the company arrived first.
       const isOver = company?.state === 'uninstalled' && company.event_at > at;
-      await empty(trx, event, isOver ? 'uninstalled' : 'expected', isOver ? newest : at, before);
-    } else if (before.event_at <= at && before.state !== 'uninstalled')
+      await empty(trx, event, isOver ? 'uninstalled' : 'expected', isOver ? newest : at, before, announced);
+    } else if (before.state === 'expected' || (before.event_at <= at && before.state !== 'uninstalled'))
       await trx
         .updateTable('oauth_grants')
-        .set({ event_at: at, company_id: before.company_id ?? event.companyId })
+        .set({
+          event_at: Math.max(at, before.event_at),
+          company_id: before.company_id ?? event.companyId,
+          ...announced,
+          ...(before.state === 'expected' && { updated_at: clock.now() }),
+        })
         .where('kind', '=', event.kind)
         .where('owner_id', '=', event.ownerId)
         .execute();
@@ -382,6 +403,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     state: 'expected' | 'uninstalled',
     eventAt: number,
     before: Row | undefined,
+    announced: { announced_at?: number } = {},
   ): Promise<void> {
     const now = after(before?.refreshed_at ?? 0, clock.now());
     const row = {
@@ -395,6 +417,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       updated_at: now,
       event_at: eventAt,
       derived: state === 'expected' ? 1 : (before?.derived ?? 0),
+      ...announced,
     };
     await trx
       .insertInto('oauth_grants')

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../sql/open-database.ts';
 import { createSqlGrants } from './grants-sql.ts';
-import type { Grants, NewGrant } from './grants.ts';
+import type { Grants, NewGrant, Refusal } from './grants.ts';
 import { createVault } from './vault.ts';
 
 export interface GrantsEngine {
@@ -251,15 +251,68 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await grants.list()).toEqual([]);
     });
 
-    it('A6 removes a grant in one state only, if that is asked for', async () => {
-      await grants.expect({ ...EVENT, at: 1000 });
-      expect(await grants.remove(GRANT_KIND, OWNER, 'active')).toBe(false);
+    const refused = (more: Partial<Refusal> = {}) =>
+      grants.removeRefused({
+        ownerId: OWNER,
+        companyId: 'comp1',
+        requestedAt: clock.now(),
+        announcedBefore: clock.now() - 1000,
+        ...more,
+      });
+
+    it('A6 removes a refused location only while it is expected', async () => {
+      expect(await refused()).toBe(false);
+      await grants.expect({ ...EVENT, at: 1000, isListed: true });
+      expect(await refused({ companyId: 'comp2' })).toBe(false);
+      expect(await refused({ ownerId: 'loc2' })).toBe(false);
       expect(await find()).toMatchObject({ state: 'expected' });
-      await grants.store(GRANT);
-      expect(await grants.remove(GRANT_KIND, OWNER, 'expected')).toBe(false);
-      expect(await find()).toMatchObject({ state: 'active' });
-      expect(await grants.remove(GRANT_KIND, OWNER, 'active')).toBe(true);
+      expect(await refused()).toBe(true);
       expect(await find()).toBeUndefined();
+      const stored = await stores(GRANT);
+      expect(await refused()).toBe(false);
+      await grants.recordFailure(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
+      expect(await refused()).toBe(false);
+      await grants.uninstall({ ...EVENT, at: undefined });
+      expect(await refused()).toBe(false);
+      expect(await find()).toMatchObject({ state: 'uninstalled' });
+    });
+
+    it('E2 keeps a refused location that was announced recently, by an event of any time', async () => {
+      for (const at of [500, 2000, undefined]) {
+        await grants.expect({ ...EVENT, at: 1000, isListed: true });
+        await clock.advance(5000);
+        await grants.expect({ ...EVENT, at });
+        await clock.advance(500);
+        await grants.expect({ ...EVENT, at: 1000, isListed: true });
+        expect(await refused()).toBe(false);
+        await clock.advance(500);
+        expect(await refused()).toBe(true);
+      }
+    });
+
+    it('E2 keeps a refused location that was announced before it was listed', async () => {
+      await grants.expect({ ...EVENT, companyId: null, at: 500 });
+      await grants.expect({ ...EVENT, at: 1000, isListed: true });
+      expect(await refused()).toBe(false);
+      expect(await find()).toMatchObject({ state: 'expected', companyId: 'comp1' });
+    });
+
+    it('O9 keeps a refused location that was listed again after the request', async () => {
+      await grants.expect({ ...EVENT, at: 1000, isListed: true });
+      const requestedAt = clock.now();
+      await clock.advance(1);
+      await grants.expect({ ...EVENT, at: 1000, isListed: true });
+      expect(await refused({ requestedAt })).toBe(false);
+      expect(await refused()).toBe(true);
+    });
+
+    it('E2 lists a location again that was announced again', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await clock.advance(5000);
+      const since = clock.now();
+      expect(await grants.expected(since)).toEqual([]);
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await grants.expected(since)).toMatchObject([{ ownerId: OWNER }]);
     });
 
     it('O10 keeps one private token per location', async () => {

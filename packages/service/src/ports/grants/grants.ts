@@ -44,6 +44,17 @@ export interface InstallEvent {
   readonly ownerId: string;
   readonly companyId: string | null;
   readonly at: number | undefined;
+  /** Not announced: the location was listed when its company authorised the app. */
+  readonly isListed?: boolean;
+}
+
+/** The CRM issues no tokens of a location to this company. */
+export interface Refusal {
+  readonly ownerId: string;
+  readonly companyId: string;
+  readonly requestedAt: number;
+  /** An installation that was announced later than this is still expected. */
+  readonly announcedBefore: number;
 }
 
 /**
@@ -58,7 +69,8 @@ export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) =
  * - `store` replaces any existing grant of the owner. Resolves with undefined when the app was uninstalled after the tokens were
  *   issued: then they are not stored.
  * - `expect` records the installation in a location that has no tokens yet, and `uninstall` deletes the tokens of the owner and those
- *   derived from them. Neither changes anything when a newer event is known. Both may be repeated.
+ *   derived from them. Neither changes the state when a newer event is known. Both may be repeated.
+ * - `removeRefused` removes an expected location of the company, unless it was announced recently or listed after the request.
  * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
  *   token works once. Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
  * - `recordFailure` records a failure, unless the grant was refreshed after it was read.
@@ -71,7 +83,7 @@ export interface Grants {
   expect(event: InstallEvent): Promise<GrantView>;
   /** Resolves with the owners whose calls must stop. */
   uninstall(event: InstallEvent): Promise<string[]>;
-  /** Lists the locations that have been expected since that time or later. */
+  /** Lists the expected locations that were announced or listed at that time or later. */
   expected(since: number): Promise<GrantView[]>;
   exclusively<T>(
     kind: GrantKind,
@@ -84,8 +96,10 @@ export interface Grants {
   listLocationIds(): Promise<string[]>;
   /** Lists the grants of these locations, in any order. */
   ofLocations(locationIds: readonly string[]): Promise<GrantView[]>;
-  /** Removes the grant, and with `state` only in that state. Resolves with whether there was one to remove. */
-  remove(kind: GrantKind, ownerId: string, state?: GrantState): Promise<boolean>;
+  /** Resolves with whether the grant existed. */
+  remove(kind: GrantKind, ownerId: string): Promise<boolean>;
+  /** Resolves with whether the location was removed. */
+  removeRefused(refusal: Refusal): Promise<boolean>;
 
   privateToken(locationId: string): Promise<string | undefined>;
   setPrivateToken(locationId: string, token: string): Promise<void>;

@@ -1,0 +1,75 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { silentLog } from '@footbridge/testkit/silent-log';
+import { describe, expect, it } from 'vitest';
+
+import { createPrivateTokens, privateTokenCheck } from './private-tokens.ts';
+import { bearerOf } from './tokens-fixture.contract.ts';
+import { createTokens } from './tokens.ts';
+
+describe('private integration tokens', () => {
+  const own = (stored: Record<string, string> = {}) => ({
+    privateToken: async (locationId: string) => stored[locationId],
+  });
+
+  it('O10 belong to one location; the operator overrides the settings', async () => {
+    const privateToken = createPrivateTokens({
+      single: undefined,
+      byLocation: new Map([
+        ['loc1', 'pit-settings'],
+        ['loc2', 'pit-two'],
+      ]),
+      grants: own({ loc1: 'pit-operator' }),
+      knownLocations: async () => 5,
+      log: silentLog,
+    });
+    expect(await privateToken('loc1')).toBe('pit-operator');
+    expect(await privateToken('loc2')).toBe('pit-two');
+    expect(await privateToken('loc3')).toBeUndefined();
+  });
+
+  it('O10 a single one serves while one location is known, which is logged once', async () => {
+    let locations = 1;
+    const events: unknown[] = [];
+    const log = (fields: object) => events.push('event' in fields && fields.event);
+    const privateToken = createPrivateTokens({
+      single: 'pit-one',
+      byLocation: new Map(),
+      grants: undefined,
+      knownLocations: async () => locations,
+      log: { ...silentLog, info: log, warn: log },
+    });
+    expect(await privateToken('loc1')).toBe('pit-one');
+    await privateToken('loc1');
+    expect(events).toEqual(['private_token.single_used']);
+    locations = 2;
+    expect(await privateToken('loc1')).toBeUndefined();
+    expect(events.at(-1)).toBe('private_token.single_ignored');
+    await privateToken('loc2');
+    expect(events).toHaveLength(2);
+  });
+
+  it('O10 are shown for the locations that they serve', async () => {
+    const check = (single: string | undefined, locations: number) =>
+      privateTokenCheck({
+        single,
+        byLocation: new Map([['loc1', 'pit-settings']]),
+        grants: { privateTokens: async () => [{ locationId: 'loc2', updatedAt: 0, isReadable: true }] },
+        knownLocations: async () => locations,
+      });
+    const served = (has: (locationId: string) => boolean) => ['loc1', 'loc2', 'loc3'].filter(has);
+    expect(served(await check(undefined, 1))).toEqual(['loc1', 'loc2']);
+    expect(served(await check('pit-one', 1))).toEqual(['loc1', 'loc2', 'loc3']);
+    expect(served(await check('pit-one', 2))).toEqual(['loc1', 'loc2']);
+  });
+
+  it('I4 serve only calls that do not require OAuth, and never beside it', async () => {
+    const changes = { announce: async () => {}, listen: () => () => {} };
+    const common = { changes, clock: new FakeClock(), log: silentLog, failpoint: undefined };
+    const privateOnly = createTokens({ ...common, oauth: undefined, privateToken: async () => 'pit-1' });
+    expect(await privateOnly.bearer('loc1', 'any')).toEqual(bearerOf('pit-1'));
+    expect(await privateOnly.bearer('loc1', 'oauth')).toEqual({ missing: 'none' });
+    expect(await privateOnly.renew('loc1', 'any', bearerOf('pit-1'))).toEqual({ missing: 'reauth_required' });
+    const neither = createTokens({ ...common, oauth: undefined, privateToken: undefined });
+    expect(await neither.bearer('loc1', 'any')).toEqual({ missing: 'none' });
+  });
+});
