@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -156,6 +156,15 @@ describe('footbridge-agent', () => {
     expect(failed.out).toContain('agent.failed');
     expect(isLocked(dir)).toBe(false);
     expect(await readdir(dir)).not.toContain('stay-away');
+  });
+
+  it('run logs to standard output when its log file cannot be opened', async () => {
+    const scripted = await service();
+    const folder = join(await tempDir(cleanup), 'logs');
+    await writeFile(folder, '');
+    const agent = await started(scripted.url, { FOOTBRIDGE_LOG_FILE: join(folder, 'agent.log') });
+    await scripted.registered();
+    expect(agent.logs[0]).toMatchObject({ event: 'log.file_not_opened', level: 'error' });
   });
 
   it('run finishes the job in progress before it stops', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { createLog } from './log.ts';
 import type { Log, LogOptions } from './log.ts';
@@ -77,11 +77,11 @@ it('shows the stack frames of an unexpected error, without its message or the pa
 });
 
 /** Runs a program that has a log in a separate process. */
-function run(code: string, stdout: 'pipe' | number = 'pipe') {
+function run(code: string, stdout: 'pipe' | number = 'pipe', options: LogOptions = {}) {
   const program = `
     import { createLog } from ${JSON.stringify(import.meta.resolve('./log.ts'))};
     import { once } from 'node:events';
-    const log = createLog('info');
+    const log = createLog('info', ${JSON.stringify(options)});
     ${code}`;
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
   return spawn(process.execPath, args, { stdio: ['ignore', stdout, 'ignore', 'ipc'] });
@@ -147,17 +147,20 @@ it('keeps the order of lines logged right before the process exits', async () =>
   expect(written).toEqual(files.map(() => ['one', 'two']));
 });
 
-it.skipIf(!existsSync('/dev/full'))('T52 does not stop the process when the disk is full', async () => {
-  const full = openSync('/dev/full', 'w');
-  const child = run(
-    `for (let line = 0; line < 10; line++) {
-      log.info({ event: 'test.line' }, 'line');
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    process.exit(7);`,
-    full,
-  );
-  const [code] = (await once(child, 'exit')) as [number | null];
-  closeSync(full);
-  expect(code).toBe(7);
+describe.skipIf(!existsSync('/dev/full'))('on a full disk', () => {
+  it.each([false, true])('T52 does not stop the process, with sync: %s', async (sync) => {
+    const full = openSync('/dev/full', 'w');
+    const child = run(
+      `for (let line = 0; line < 10; line++) {
+        log.info({ event: 'test.line' }, 'line');
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      process.exit(7);`,
+      full,
+      { sync },
+    );
+    const [code] = (await once(child, 'exit')) as [number | null];
+    closeSync(full);
+    expect(code).toBe(7);
+  });
 });

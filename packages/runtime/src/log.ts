@@ -52,7 +52,11 @@ const MAX_UNWRITTEN = 8 * 1_048_576;
 export function createLog(level: string, options: LogOptions = {}): Log {
   const { service, sync = false, destination } = options;
   if (destination !== undefined) return logTo(destination, level, service);
-  if (sync) return logTo(pino.destination({ sync }), level, service);
+  if (sync) {
+    // After a failed write the lines wait in its buffer.
+    const output = pino.destination({ sync, maxLength: MAX_UNWRITTEN }).on('error', () => {});
+    return logTo(output, level, service);
+  }
   const output = new BackgroundOutput({
     fd: process.stdout.fd,
     maxBytes: MAX_UNWRITTEN,

@@ -1,5 +1,6 @@
 import { createBlockingFailpoints } from '@footbridge/runtime/failpoints';
 import { createLog } from '@footbridge/runtime/log';
+import type { Log } from '@footbridge/runtime/log';
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
 
 import { startAgent } from '../agent.ts';
@@ -48,8 +49,7 @@ function stayAwayUnlessRunning(dataDir: string, because: string): void {
 
 async function runAgent(config: AgentConfig, failpoints: string | undefined): Promise<number> {
   comeBack(config.dataDir);
-  const destination = config.logFile === undefined ? {} : { destination: new LogFile(config.logFile) };
-  const log = createLog(config.logLevel, { service: 'footbridge-agent', sync: true, ...destination });
+  const log = openLog(config);
   // Handles signals before the first log line, so that a signal shuts the agent down gracefully from then on.
   const signalled = firstSignal();
   let stopTimeout: NodeJS.Timeout | undefined;
@@ -79,6 +79,31 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
     return EXIT.done;
   } finally {
     clearTimeout(stopTimeout);
+  }
+}
+
+/** A log file that cannot be opened does not stop the agent. */
+function openLog({ logFile, logLevel }: AgentConfig): Log {
+  const options = { service: 'footbridge-agent', sync: true };
+  if (logFile === undefined) return createLog(logLevel, options);
+  try {
+    const onNotRotated = (error: unknown): void =>
+      log.error(
+        { event: 'log.not_rotated', err: error },
+        'log file not rotated; it is emptied at 40 MB until a rotation succeeds',
+      );
+    const log = createLog(logLevel, {
+      ...options,
+      destination: new LogFile(logFile, { onNotRotated }),
+    });
+    return log;
+  } catch (error) {
+    const log = createLog(logLevel, options);
+    log.error(
+      { event: 'log.file_not_opened', err: error },
+      'log file not opened, the log goes to standard output',
+    );
+    return log;
   }
 }
 

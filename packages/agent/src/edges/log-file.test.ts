@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -11,7 +11,7 @@ afterEach(() => cleanup.run());
 
 it('rotates the log at its limit, keeps three old files and loses no line between them', async () => {
   const path = join(await tempDir(cleanup), 'logs', 'agent.log');
-  const log = new LogFile(path, 100);
+  const log = new LogFile(path, { maxBytes: 100 });
   for (let line = 0; line < 45; line++) log.write(`line ${String(line).padStart(2, '0')}\n`);
   log.close();
   const contents = logFiles(path).map((file) => readFileSync(file, 'utf8'));
@@ -25,7 +25,7 @@ it('rotates the log at its limit, keeps three old files and loses no line betwee
 it('continues a log that is there, and discards the oldest file', async () => {
   const path = join(await tempDir(cleanup), 'agent.log');
   for (const [index, file] of logFiles(path).entries()) writeFileSync(file, `file ${index}\n`);
-  const log = new LogFile(path, 10);
+  const log = new LogFile(path, { maxBytes: 10 });
   log.write('new line\n');
   log.close();
   expect(logFiles(path).map((file) => readFileSync(file, 'utf8'))).toEqual([
@@ -36,14 +36,70 @@ it('continues a log that is there, and discards the oldest file', async () => {
   ]);
 });
 
-it('goes on in the same file when it cannot be rotated', async () => {
+/** A log that cannot be rotated, because one of its old files is a folder. */
+async function stuckLog(maxBytes: number) {
   const path = join(await tempDir(cleanup), 'agent.log');
   writeFileSync(`${path}.2`, 'old\n');
   mkdirSync(`${path}.3`);
-  const log = new LogFile(path, 10);
-  for (const line of ['line 1\n', 'lost\n', 'line 3\n']) log.write(line);
+  const errors: unknown[] = [];
+  const log = new LogFile(path, { maxBytes, onNotRotated: (error) => errors.push(error) });
+  cleanup.add(() => log.close());
+  return { path, log, errors, read: () => readFileSync(path, 'utf8') };
+}
+
+it('goes on in the same file when it cannot be rotated', async () => {
+  const { log, read } = await stuckLog(10);
+  for (const line of ['line 1\n', 'line 2\n', 'line 3\n']) log.write(line);
+  expect(read()).toBe('line 1\nline 2\nline 3\n');
+});
+
+it('empties a file that it can never rotate, and keeps the newest lines', async () => {
+  const { path, log, read } = await stuckLog(100);
+  let largest = 0;
+  for (let line = 0; line < 1000; line++) {
+    log.write(`line ${String(line).padStart(3, '0')}\n`);
+    largest = Math.max(largest, statSync(path).size);
+  }
+  expect(largest).toBeLessThanOrEqual(400);
+  expect(read()).toMatch(/^line \d+\n[^]*line 999\n$/);
+});
+
+it('empties a file that is already too large when it cannot be rotated', async () => {
+  const { path, read } = await stuckLog(10);
+  writeFileSync(path, 'x'.repeat(1000));
+  const log = new LogFile(path, { maxBytes: 10 });
+  log.write('first\n');
   log.close();
-  expect(readFileSync(path, 'utf8')).toBe('line 1\nline 3\n');
+  expect(read()).toBe('first\n');
+});
+
+it('reports once that it cannot be rotated, again after it was emptied, and again after a rotation', async () => {
+  const { path, log, errors } = await stuckLog(100);
+  const write = (bytes: number): void => {
+    for (let written = 0; written < bytes; written += 20) log.write('a line\n'.padStart(20, '.'));
+  };
+  write(400);
+  expect(errors).toMatchObject([{ syscall: 'rename' }]);
+  write(20);
+  expect(errors).toHaveLength(2);
+  rmdirSync(`${path}.3`);
+  write(100);
+  rmSync(`${path}.3`);
+  mkdirSync(`${path}.3`);
+  writeFileSync(`${path}.2`, '');
+  write(100);
+  expect(errors).toHaveLength(3);
+});
+
+it('begins a new file when a cleanup tool removed its folder', async () => {
+  const folder = join(await tempDir(cleanup), 'logs');
+  const path = join(folder, 'agent.log');
+  const log = new LogFile(path, { maxBytes: 10 });
+  log.write('line 1\n');
+  rmSync(folder, { recursive: true });
+  log.write('line 2\n');
+  log.close();
+  expect(readFileSync(path, 'utf8')).toBe('line 2\n');
 });
 
 it.runIf(existsSync('/dev/full'))('does not throw when the disk is full', () => {

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -10,18 +10,31 @@ export const logFiles = (path: string): string[] => [
   ...Array.from({ length: KEPT }, (_, index) => `${path}.${index + 1}`),
 ];
 
-/** A log file that only its owner can read. At 10 MB it is renamed and a new one begins; three old ones are kept. */
+export interface LogFileOptions {
+  readonly maxBytes?: number;
+  /** Called once when the file cannot be rotated, and again when that report is gone because the file was emptied. */
+  readonly onNotRotated?: (error: unknown) => void;
+}
+
+/**
+ * A log file that only its owner can read. At 10 MB it is renamed and a new one begins; three old ones are kept. A file that cannot be
+ * renamed is emptied at 40 MB.
+ */
 export class LogFile {
   readonly #path: string;
   readonly #maxBytes: number;
+  readonly #onNotRotated: (error: unknown) => void;
   #file: number;
+  /** Since the last rotation, or the last attempt. */
   #bytes: number;
+  #isStuck = false;
+  #unreported: unknown;
 
-  constructor(path: string, maxBytes = MAX_BYTES) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  constructor(path: string, { maxBytes = MAX_BYTES, onNotRotated = () => {} }: LogFileOptions = {}) {
     this.#path = path;
     this.#maxBytes = maxBytes;
-    this.#file = openSync(path, 'a', 0o600);
+    this.#onNotRotated = onNotRotated;
+    this.#file = open(path);
     this.#bytes = fstatSync(this.#file).size;
   }
 
@@ -29,8 +42,9 @@ export class LogFile {
   write(line: string): void {
     const bytes = Buffer.from(line);
     try {
-      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotate();
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#makeRoom();
       this.#bytes += writeSync(this.#file, bytes);
+      this.#report();
     } catch {
       // The line is lost.
     }
@@ -40,16 +54,40 @@ export class LogFile {
     closeSync(this.#file);
   }
 
-  /** If it fails, logging continues in the current file, and rotation is tried again after another `maxBytes`. */
-  #rotate(): void {
+  #makeRoom(): void {
+    try {
+      this.#rotate();
+      this.#isStuck = false;
+    } catch (error) {
+      // The next attempt is another 10 MB away.
+      const isFull = fstatSync(this.#file).size > this.#maxBytes * KEPT;
+      if (isFull) ftruncateSync(this.#file);
+      if (isFull || !this.#isStuck) this.#unreported = error;
+      this.#isStuck = true;
+    }
     this.#bytes = 0;
+  }
+
+  #rotate(): void {
     const files = logFiles(this.#path);
     for (let index = files.length - 1; index > 0; index--) renameIfThere(files[index - 1], files[index]);
-    const next = openSync(this.#path, 'a', 0o600);
+    const old = this.#file;
+    this.#file = open(this.#path);
     // Closed last: the descriptor of a closed file may already be reused, for example by the journal.
-    this.close();
-    this.#file = next;
+    closeSync(old);
   }
+
+  /** Called after a line was written: on a full disk, the report would be lost as well. */
+  #report(): void {
+    const error = this.#unreported;
+    this.#unreported = undefined;
+    if (error !== undefined) this.#onNotRotated(error);
+  }
+}
+
+function open(path: string): number {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return openSync(path, 'a', 0o600);
 }
 
 function renameIfThere(from: string | undefined, to: string | undefined): void {
