@@ -106,24 +106,80 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
     });
   });
 
-  describe('M4 kill -9 after a file was sent', () => {
-    it('M4 reports an unknown outcome when the file cannot be downloaded again', async () => {
+  describe('M4 kill -9 during a message whose file cannot be downloaded again', () => {
+    /** Serves a file under another name than that of its URL, until it expires. */
+    const serveExpiring = async (mime = 'image/png') => {
       let expired = false;
-      const files = await serveFiles(cleanup, (_request, response) => {
-        response.writeHead(expired ? 403 : 200, { 'content-type': 'image/png' });
-        response.end(expired ? '' : PNG);
+      const { url } = await serveFiles(cleanup, (_request, response) => {
+        const headers = { 'content-type': mime, 'content-disposition': 'inline; filename="named.bin"' };
+        response.writeHead(expired ? 403 : 200, headers).end(expired ? '' : PNG);
       });
+      return { url: `${url}/a`, expire: () => void (expired = true), renew: () => void (expired = false) };
+    };
+
+    it.each(['step.sent', 'step.recorded', 'job.performed'])(
+      'M4 at %s, after the file was sent, reports it as delivered, and a repeat does not send it again',
+      async (failpoint) => {
+        const file = await serveExpiring();
+        const { service, agent, died, again } = await crashingAgent(`${failpoint}:kill`);
+        await agent.say(ANNA, { text: 'Hello' });
+        const frame = service.send({ phone: ANNA, message: null, attachments: [file.url] });
+        await died();
+        file.expire();
+        const revived = await again();
+        expect(await service.statusOf(frame.requestId)).toMatchObject({ status: 'delivered' });
+        file.renew();
+        const { requestId } = service.send({ ...frame, requestId: 'repeat' });
+        expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
+        expect(await revived.sent()).toHaveLength(1);
+      },
+    );
+
+    it('M4 after a voice message was sent reports it as delivered', async () => {
+      const recording = await serveExpiring('audio/mp4');
       const { service, agent, died, again } = await crashingAgent('step.sent:kill');
       await agent.say(ANNA, { text: 'Hello' });
-      const frame = service.send({ phone: ANNA, message: null, attachments: [`${files.url}/a.png`] });
+      const message = withFooter('', { voice: { duration_ms: 1000 } });
+      const { requestId } = service.send({ phone: ANNA, message, attachments: [recording.url] });
       await died();
-      expired = true;
+      recording.expire();
       const revived = await again();
-      expect(await service.statusOf(frame.requestId)).toMatchObject(UNKNOWN);
-      expired = false;
-      const { requestId } = service.send({ ...frame, requestId: 'repeat' });
-      expect(await service.statusOf(requestId)).toMatchObject(UNKNOWN);
+      expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
       expect(await revived.sent()).toHaveLength(1);
+    });
+
+    const [outcome, status] = onMac ? ['that nothing was sent', NOT_SENT] : ['an unknown outcome', UNKNOWN];
+
+    it(`M4 before the file was sent reports ${outcome}`, async () => {
+      const file = await serveExpiring();
+      const { service, agent, died, again } = await crashingAgent('step.begun:kill');
+      await agent.say(ANNA, { text: 'Hello' });
+      const { requestId } = service.send({ phone: ANNA, message: null, attachments: [file.url] });
+      await died();
+      file.expire();
+      const revived = await again();
+      expect(await service.statusOf(requestId)).toMatchObject(status);
+      expect(await revived.sent()).toEqual([]);
+    });
+
+    it('M4 after its text was sent reports the file as failed, and a repeat sends only the file', async () => {
+      const file = await serveExpiring();
+      const { service, died, again } = await crashingAgent('step.sent:kill');
+      const frame = service.send({ message: 'Look', attachments: [file.url] });
+      await died();
+      file.expire();
+      const revived = await again();
+      const { error } = await service.statusOf(frame.requestId);
+      expect(error?.message).toMatch(
+        /^Attachment 1 could not be downloaded: .*403.*1 of 2 parts were already/,
+      );
+      file.renew();
+      const { requestId } = service.send({ ...frame, requestId: 'repeat' });
+      expect(await service.statusOf(requestId)).toMatchObject({ status: 'delivered' });
+      expect((await revived.sent()).map(({ text, attachments }) => [text, attachments.length])).toEqual([
+        ['Look', 0],
+        ['', 1],
+      ]);
     });
   });
 

@@ -252,7 +252,11 @@ function request(mac: ScreenInProcess, reaction: OutboundReaction, person: strin
   } as unknown as JobDeps['messages'];
   const deps: Pick<JobDeps, 'messages' | 'steps' | 'clock' | 'settings'> = {
     messages,
-    steps: { haveBegun: () => false, once: (_, send) => send() },
+    steps: {
+      haveBegun: () => false,
+      earlier: () => Promise.resolve(undefined),
+      once: (_, send) => send(),
+    },
     clock: mac.clock,
     settings: { confirmMs: 2_000, channel: 'auto' },
   };

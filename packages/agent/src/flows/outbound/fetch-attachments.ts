@@ -1,6 +1,6 @@
-import type { LocalFile } from '../../ports/messages/messages.ts';
+import { fetchOnce } from './fetch-file.ts';
+import type { FetchFile } from './fetch-file.ts';
 import { failed } from './outcome.ts';
-import type { Failed } from './outcome.ts';
 import type { DownloadLimits, JobDeps } from './job-deps.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 30_000 };
@@ -12,20 +12,17 @@ const CODES = {
   timeout: 'TIMEOUT',
 } as const;
 
-/** Downloads all attachments before anything is sent, so that a missing file does not leave half a message sent. */
-export async function fetchAttachments(
+/** Returns one function per attachment, which downloads it. */
+export function attachmentFetchers(
   urls: readonly string[],
   { downloads, scratch, steps }: JobDeps,
-): Promise<readonly LocalFile[] | Failed> {
-  const folder = await scratch.folder();
-  const files: LocalFile[] = [];
-  for (const [index, url] of urls.entries()) {
-    const downloaded = await downloads.fetch(url, folder, LIMITS);
-    if (!downloaded.ok) {
+): FetchFile[] {
+  return urls.map((url, index) =>
+    fetchOnce(async () => {
+      const downloaded = await downloads.fetch(url, await scratch.folder(), LIMITS);
+      if (downloaded.ok) return downloaded.file;
       const problem = `Attachment ${index + 1} could not be downloaded: ${downloaded.message}.`;
       return failed(CODES[downloaded.reason], steps.haveBegun() ? problem : `${problem} Nothing was sent.`);
-    }
-    files.push(downloaded.file);
-  }
-  return files;
+    }),
+  );
 }

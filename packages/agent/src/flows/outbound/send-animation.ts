@@ -1,6 +1,6 @@
 import { findEffect } from '../../ports/messages/effects.ts';
 import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
-import { fetchAttachments } from './fetch-attachments.ts';
+import { attachmentFetchers } from './fetch-attachments.ts';
 import type { Outcome } from './outcome.ts';
 import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
@@ -36,8 +36,7 @@ export async function sendAnimation(
   }
   const denied = checkUiAutomation(deps.messages.environment());
   if (denied !== undefined) return denied;
-  const files = await fetchAttachments(request.attachments, deps);
-  if ('state' in files) return files;
+  const files = attachmentFetchers(request.attachments, deps);
   const parts: Part[] = [
     { step: 'text', message: { kind: 'text', text: request.text, effect: effect.id } },
     ...files.map((file, index): Part => ({ step: `file ${index}`, message: { kind: 'file', file } })),

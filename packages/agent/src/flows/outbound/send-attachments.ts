@@ -1,4 +1,4 @@
-import { fetchAttachments } from './fetch-attachments.ts';
+import { attachmentFetchers } from './fetch-attachments.ts';
 import type { Outcome } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
@@ -13,9 +13,7 @@ export async function sendAttachments(
 ): Promise<Outcome> {
   const destination = route(request.address, deps.messages.store);
   if ('state' in destination) return destination;
-  const files = await fetchAttachments(request.attachments, deps);
-  if ('state' in files) return files;
-  const parts: Part[] = files.map((file, index) => ({
+  const parts: Part[] = attachmentFetchers(request.attachments, deps).map((file, index) => ({
     step: `file ${index}`,
     message: { kind: 'file', file },
   }));

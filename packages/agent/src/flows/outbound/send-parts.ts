@@ -1,15 +1,27 @@
 import { contentKey } from '../../ports/messages/content-key.ts';
-import type { Destination, Messages, OutgoingMessage, SendResult } from '../../ports/messages/messages.ts';
-import type { Outcome } from './outcome.ts';
+import type {
+  Destination,
+  ExpectedMessage,
+  Messages,
+  OutgoingMessage,
+  SendResult,
+} from '../../ports/messages/messages.ts';
+import type { FetchFile } from './fetch-file.ts';
+import type { Failed, Outcome } from './outcome.ts';
 import type { JobDeps } from './job-deps.ts';
+import { INTERRUPTED } from './steps.ts';
 
 export interface Part {
   /** The name of the step in the journal, by which a second attempt skips parts that were sent. */
   readonly step: string;
-  readonly message: OutgoingMessage;
+  readonly message: OutgoingMessage<FetchFile>;
 }
 
-/** Sends the parts in order and stops at the first failure. Reports the guid of the first part. */
+/**
+ * Sends the parts in order and stops at the first failure. Reports the guid of the first part. A part that an earlier attempt sent, or
+ * may have sent, does not need its file, which may be gone. The files of all others are fetched before the first of them is sent,
+ * so that a missing file does not leave half a message sent.
+ */
 export async function sendParts(
   parts: readonly Part[],
   destination: Destination,
@@ -19,7 +31,8 @@ export async function sendParts(
   let guid: string | undefined;
   for (const [index, part] of parts.entries()) {
     if (index > 0) await deps.pacing.pause();
-    const result = await sendPart(part, target, deps);
+    const load = async () => (await firstFailure(parts.slice(index))) ?? (await loadFile(part.message));
+    const result = await sendPart(part, target, load, deps);
     if (result.sent.result !== 'sent') {
       const { code, message } = result.sent;
       const state = result.sent.result === 'failed' ? 'failed' : 'unknown';
@@ -35,18 +48,25 @@ export async function sendParts(
 async function sendPart(
   part: Part,
   destination: Destination,
+  load: () => Promise<OutgoingMessage | Failed>,
   { messages, steps, settings, pacing }: JobDeps,
 ): Promise<{ sent: SendResult; target: Destination }> {
-  const sendTo = (to: Destination): Promise<SendResult> =>
-    steps.once(
-      part.step,
-      () => {
-        pacing.count(to, messages.store);
-        return messages.send(part.message, to);
-      },
-      (since) => messages.outcomeOf(part.message, to, since),
-      contentKey(part.message),
-    );
+  const sendTo = async (to: Destination): Promise<SendResult> => {
+    const outcome = async (since: number, fileName: string | undefined): Promise<SendResult> => {
+      const expected = expectedMessage(part.message, fileName);
+      return expected === undefined ? INTERRUPTED : await messages.outcomeOf(expected, to, since);
+    };
+    const earlier = await steps.earlier(part.step, outcome);
+    if (earlier !== undefined) return earlier;
+    const message = await load();
+    if ('state' in message) return { result: 'failed', code: message.code, message: message.message };
+    const fileName = message.kind === 'text' ? undefined : message.file.name;
+    const send = (): Promise<SendResult> => {
+      pacing.count(to, messages.store);
+      return messages.send(message, to);
+    };
+    return await steps.once(part.step, send, outcome, { content: contentKey(message), fileName });
+  };
   const sent = await sendTo(destination);
   if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent, target: destination };
   const handle = onlyRecipient(destination, messages);
@@ -58,6 +78,30 @@ async function sendPart(
   return { sent: await sendTo(target), target };
 }
 
+/** Returns the failure of the first file that cannot be fetched. */
+async function firstFailure(parts: readonly Part[]): Promise<Failed | undefined> {
+  for (const { message } of parts) {
+    const loaded = await loadFile(message);
+    if ('state' in loaded) return loaded;
+  }
+  return undefined;
+}
+
+async function loadFile(message: Part['message']): Promise<OutgoingMessage | Failed> {
+  if (message.kind === 'text') return message;
+  const file = await message.file();
+  return 'state' in file ? file : { ...message, file };
+}
+
+/** Returns undefined when the name of the file is not known: an older version began the send. */
+function expectedMessage(
+  message: Part['message'],
+  fileName: string | undefined,
+): ExpectedMessage | undefined {
+  if (message.kind === 'text') return message;
+  return fileName === undefined ? undefined : { ...message, file: { name: fileName } };
+}
+
 function onlyRecipient(destination: Destination, { store }: Messages): string | undefined {
   if (destination.to === 'person') return destination.handle;
   const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
@@ -65,5 +109,5 @@ function onlyRecipient(destination: Destination, { store }: Messages): string | 
 }
 
 /** Effects and stickers exist only in iMessage. */
-const fitsSms = (message: OutgoingMessage): boolean =>
+const fitsSms = (message: Part['message']): boolean =>
   message.kind === 'text' ? message.effect === undefined : message.kind !== 'sticker';

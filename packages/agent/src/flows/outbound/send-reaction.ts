@@ -1,7 +1,13 @@
 import type { OutboundReaction } from '@footbridge/protocol/reactions';
 
 import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
-import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
+import type {
+  Environment,
+  LocalFile,
+  OwnReaction,
+  SendResult,
+  TapbackPress,
+} from '../../ports/messages/messages.ts';
 import { stripTargetPrefix, targetPart } from '../../ports/messages/tapbacks.ts';
 import { findRequiredChat } from './find-chat.ts';
 import type { Outcome, Failed } from './outcome.ts';
@@ -9,6 +15,7 @@ import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { checkUiAutomation } from './check-ui-automation.ts';
 import { stickerImage } from './sticker-image.ts';
+import { INTERRUPTED } from './steps.ts';
 import type { JobDeps } from './job-deps.ts';
 
 const POLL_MS = 50;
@@ -41,7 +48,8 @@ export async function sendReaction(
   if (denied !== undefined) return denied;
   const image =
     request.reaction.kind === 'sticker' ? await stickerImage(request.reaction.sticker, deps) : undefined;
-  if (image !== undefined && 'state' in image) return image;
+  // Without the image, the reaction of an interrupted attempt cannot be recognised.
+  if (image !== undefined && 'state' in image) return deps.steps.haveBegun() ? outcomeOf(INTERRUPTED) : image;
   if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid, part))) return DONE;
 
   const press = {
@@ -69,9 +77,11 @@ async function pressAndConfirm(
       ? { result: 'sent', guid: press.targetGuid }
       : { result: 'failed', ...NOT_CONFIRMED[reaction.kind] };
   });
-  if (result.result === 'sent') return DONE;
-  const { code, message } = result;
-  return { state: result.result === 'failed' ? 'failed' : 'unknown', code, message };
+  return result.result === 'sent' ? DONE : outcomeOf(result);
+}
+
+function outcomeOf({ result, code, message }: Exclude<SendResult, { result: 'sent' }>): Outcome {
+  return { state: result, code, message };
 }
 
 async function waitUntilPresent(

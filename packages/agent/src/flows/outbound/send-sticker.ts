@@ -1,4 +1,5 @@
 import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
+import { fetchOnce } from './fetch-file.ts';
 import { findRequiredChat } from './find-chat.ts';
 import type { Outcome } from './outcome.ts';
 import { failed } from './outcome.ts';
@@ -26,8 +27,7 @@ export async function sendSticker(
   if (chat === undefined) {
     return failed('TARGET_NOT_FOUND', 'This Mac has no chat with this chat_id and these people.');
   }
-  const file = await stickerImage(request.sticker, deps);
-  if ('state' in file) return file;
+  const file = fetchOnce(() => stickerImage(request.sticker, deps));
   const { name } = request.sticker;
   const description = name === undefined ? {} : { description: name };
   return await sendParts(

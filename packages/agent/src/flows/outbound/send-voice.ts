@@ -1,4 +1,5 @@
-import { fetchAttachments } from './fetch-attachments.ts';
+import { attachmentFetchers } from './fetch-attachments.ts';
+import type { FetchFile } from './fetch-file.ts';
 import type { Outcome } from './outcome.ts';
 import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
@@ -12,20 +13,12 @@ export async function sendVoice(
   request: Extract<ParsedRequest, { kind: 'voice' }>,
   deps: JobDeps,
 ): Promise<Outcome> {
-  if (request.attachments.length === 0) {
+  const [recording, ...rest] = attachmentFetchers(request.attachments, deps);
+  if (recording === undefined) {
     return failed('INVALID_FRAME', 'A voice message needs its recording as an attachment. Nothing was sent.');
   }
   const destination = route(request.address, deps.messages.store);
   if ('state' in destination) return destination;
-  const files = await fetchAttachments(request.attachments, deps);
-  if ('state' in files) return files;
-  const [recording, ...rest] = files;
-  if (recording === undefined || !recording.mime.startsWith('audio/')) {
-    return failed(
-      'INVALID_FRAME',
-      'The first attachment of a voice message must be an audio file. Nothing was sent.',
-    );
-  }
   const { duration_ms: durationMs } = request.voice;
   const parts: Part[] = [
     ...(request.text === ''
@@ -33,9 +26,24 @@ export async function sendVoice(
       : [{ step: 'text', message: { kind: 'text', text: request.text } } satisfies Part]),
     {
       step: 'voice',
-      message: { kind: 'voice', file: recording, ...(durationMs === undefined ? {} : { durationMs }) },
+      message: {
+        kind: 'voice',
+        file: audioOnly(recording),
+        ...(durationMs === undefined ? {} : { durationMs }),
+      },
     },
     ...rest.map((file, index): Part => ({ step: `file ${index + 1}`, message: { kind: 'file', file } })),
   ];
   return await sendParts(parts, destination, deps);
+}
+
+function audioOnly(fetch: FetchFile): FetchFile {
+  return async () => {
+    const file = await fetch();
+    if ('state' in file || file.mime.startsWith('audio/')) return file;
+    return failed(
+      'INVALID_FRAME',
+      'The first attachment of a voice message must be an audio file. Nothing was sent.',
+    );
+  };
 }

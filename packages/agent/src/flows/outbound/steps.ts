@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Jobs } from '../../ports/journal/journal.ts';
+import type { Jobs, StepTrace } from '../../ports/journal/journal.ts';
 import type { MessageStore, SendResult } from '../../ports/messages/messages.ts';
 
 /** The sends of one job. Each runs at most once, also across a crash (M4). */
@@ -10,17 +10,21 @@ export interface Steps {
   /** Whether a send of this job has begun, in this attempt or an earlier one. */
   haveBegun(): boolean;
   /**
-   * Runs `send` unless an earlier attempt has. An attempt that began and has no known end is not repeated: `outcome` looks for
-   * its end in the message store, from the position before it. `content` is the key of the content, by which the row of the send is
-   * recognised while its guid is not known.
+   * Returns the end of an earlier attempt, or undefined when there was none. An attempt that began and has no known end is not
+   * repeated: `outcome` looks for it.
    */
+  earlier(name: string, outcome?: FindOutcome): Promise<SendResult | undefined>;
+  /** Runs `send` unless there was an earlier attempt. `trace` identifies the row of the send while its guid is not known. */
   once(
     name: string,
     send: () => Promise<SendResult>,
-    outcome?: (since: number) => Promise<SendResult>,
-    content?: string,
+    outcome?: FindOutcome,
+    trace?: Omit<StepTrace, 'at'>,
   ): Promise<SendResult>;
 }
+
+/** Looks for the end of a send in the message store, from the position before it. `fileName` is that of its trace. */
+export type FindOutcome = (since: number, fileName: string | undefined) => Promise<SendResult>;
 
 export interface StepsDeps {
   readonly jobs: Jobs;
@@ -47,11 +51,10 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
   /** Returns the outcome of an interrupted send that the store shows, or `result` if it does not show any. */
   async function lookUp(
     result: UnknownResult,
-    since: number,
-    outcome: ((since: number) => Promise<SendResult>) | undefined,
+    find: (() => Promise<SendResult>) | undefined,
   ): Promise<SendResult> {
-    if (outcome === undefined) return result;
-    const found = await withTimeout(() => outcome(since), deps);
+    if (find === undefined) return result;
+    const found = await withTimeout(find, deps);
     return 'interrupted' in found || found.result === 'unknown' ? result : found;
   }
 
@@ -63,23 +66,29 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
     return result;
   }
 
+  const earlier: Steps['earlier'] = async (name, outcome) => {
+    const step = jobs.findStep(key, name);
+    if (step === undefined) return undefined;
+    if (step.done) return { result: 'sent', guid: step.guid ?? '' };
+    const { watermark, fileName } = step;
+    return record(name, await lookUp(INTERRUPTED, outcome && (() => outcome(watermark, fileName))));
+  };
+
   return {
     haveBegun: () => jobs.hasSteps(key),
-    once: async (name, send, outcome, content) => {
-      const earlier = jobs.findStep(key, name);
-      if (earlier?.done === true) return { result: 'sent', guid: earlier.guid ?? '' };
-      if (earlier !== undefined) return record(name, await lookUp(INTERRUPTED, earlier.watermark, outcome));
+    earlier,
+    once: async (name, send, outcome, trace) => {
+      const ended = await earlier(name, outcome);
+      if (ended !== undefined) return ended;
       failpoint('step.before');
       const since = store.position();
-      jobs.beginStep(key, name, since, content === undefined ? undefined : { content, at: clock.now() });
+      jobs.beginStep(key, name, since, trace && { ...trace, at: clock.now() });
       failpoint('step.begun');
       const sent = await withTimeout(send, deps);
       failpoint('step.sent');
       // An engine that returned has looked for the outcome itself.
-      const result = record(
-        name,
-        'interrupted' in sent ? await lookUp(sent.interrupted, since, outcome) : sent,
-      );
+      const find = outcome && (() => outcome(since, trace?.fileName));
+      const result = record(name, 'interrupted' in sent ? await lookUp(sent.interrupted, find) : sent);
       failpoint('step.recorded');
       return result;
     },

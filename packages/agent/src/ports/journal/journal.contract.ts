@@ -105,6 +105,15 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.interrupted()).toEqual([]);
     });
 
+    it('M4 come first when a step of theirs was interrupted', () => {
+      for (const id of ['a', 'b', 'c']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
+      journal.jobs.beginStep('b', 'text', 1);
+      journal.jobs.beginStep('c', 'text', 1);
+      journal.jobs.finishStep('c', 'text', 'G');
+      expect(journal.jobs.next()?.key).toBe('b');
+      expect(journal.jobs.queued().map(({ key }) => key)).toEqual(['b', 'a', 'c']);
+    });
+
     it('lose their text and keep their result when they end', () => {
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
       journal.jobs.end('a', { state: 'failed', error: { code: 'TIMEOUT', message: 'late' } }, 2);
@@ -114,6 +123,14 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
         fingerprint: 'print',
         error: { code: 'TIMEOUT', message: 'late' },
       });
+    });
+
+    it('keep the name of a file that is sent until they end', () => {
+      journal.jobs.enqueue('a', 'print', sendFrame(), 1);
+      journal.jobs.beginStep('a', 'file 0', 1, { content: 'files', fileName: 'a.png', at: 1 });
+      expect(journal.jobs.findStep('a', 'file 0')).toMatchObject({ fileName: 'a.png' });
+      journal.jobs.end('a', { state: 'unknown', error: { code: 'TIMEOUT', message: '' } }, 2);
+      expect(journal.jobs.findStep('a', 'file 0')).toMatchObject({ done: false, fileName: undefined });
     });
 
     it('return every attached request once', () => {

@@ -82,7 +82,7 @@ export interface Jobs {
   /** When the newest delivered job ended, of those that were not pruned. */
   lastDeliveredAt(): number | undefined;
   next(): Job | undefined;
-  /** Returns the jobs that wait for their turn, in order. */
+  /** Returns the jobs that wait for their turn, in order. One with an unfinished step comes first: a send after it would hide its outcome. */
   queued(): Job[];
   /** Jobs in state `begun`; after a start, those of a process that died. */
   interrupted(): Job[];
@@ -120,6 +120,8 @@ export interface Jobs {
 export interface StepTrace {
   /** See `contentKey`. */
   readonly content: string;
+  /** The name of the file that is sent. Deleted when the job ends. */
+  readonly fileName?: string | undefined;
   readonly at: number;
 }
 
@@ -127,6 +129,7 @@ export interface Step {
   readonly name: string;
   readonly done: boolean;
   readonly guid: string | undefined;
+  readonly fileName: string | undefined;
   /** The position of the message store before the send began. */
   readonly watermark: number;
 }

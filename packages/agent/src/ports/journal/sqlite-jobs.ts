@@ -30,8 +30,10 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
   const lastDelivered = db.prepare(
     "SELECT changed_at AS at FROM job WHERE state = 'delivered' ORDER BY place DESC LIMIT 1",
   );
-  const next = db.prepare("SELECT * FROM job WHERE state = 'queued' ORDER BY place LIMIT 1");
-  const queued = db.prepare("SELECT * FROM job WHERE state = 'queued' ORDER BY place");
+  const inOrder = `SELECT * FROM job WHERE state = 'queued'
+     ORDER BY key IN (SELECT key FROM step WHERE done = 0) DESC, place`;
+  const next = db.prepare(`${inOrder} LIMIT 1`);
+  const queued = db.prepare(inOrder);
   const interrupted = db.prepare("SELECT * FROM job WHERE state = 'begun' ORDER BY place");
   const setState = db.prepare('UPDATE job SET state = ? WHERE key = ?');
   const end = db.prepare(
@@ -49,10 +51,11 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
   const anyStep = db.prepare('SELECT 1 FROM step WHERE key = ? LIMIT 1');
   const unfinishedSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
   const beginStep = db.prepare(
-    'INSERT INTO step (key, name, watermark, content, begun_at) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO step (key, name, watermark, content, file_name, begun_at) VALUES (?, ?, ?, ?, ?, ?)',
   );
   const finishStep = db.prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
   const discardStep = db.prepare('DELETE FROM step WHERE key = ? AND name = ?');
+  const forgetFileNames = db.prepare('UPDATE step SET file_name = NULL WHERE key = ?');
   const pruneJobs = db.prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
   const pruneSteps = db.prepare('DELETE FROM step WHERE key NOT IN (SELECT key FROM job)');
   const pruneRequests = db.prepare('DELETE FROM request WHERE key NOT IN (SELECT key FROM job)');
@@ -78,6 +81,7 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
       const guid = delivered ? (result.guid ?? null) : null;
       const error = delivered ? undefined : result.error;
       end.run(result.state, guid, error?.code ?? null, error?.message ?? null, now, key);
+      forgetFileNames.run(key);
     },
     takeUnanswered: (key) => {
       const requests = unanswered.all(key).map((row) => String(row['request_id']));
@@ -90,7 +94,14 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
       sentBy.get(guid, content, recentlyAt, unfinishedAt) !== undefined,
     unfinishedSteps: (key) => unfinishedSteps.all(key).flatMap((row) => readStep(row) ?? []),
     beginStep: (key, name, watermark, trace) =>
-      void beginStep.run(key, name, watermark, trace?.content ?? null, trace?.at ?? 0),
+      void beginStep.run(
+        key,
+        name,
+        watermark,
+        trace?.content ?? null,
+        trace?.fileName ?? null,
+        trace?.at ?? 0,
+      ),
     finishStep: (key, name, guid) => void finishStep.run(guid, key, name),
     discardStep: (key, name) => void discardStep.run(key, name),
     prune: (before) => {
@@ -134,6 +145,7 @@ function readStep(row: Row): Step | undefined {
     name: String(row['name']),
     done: row['done'] === 1,
     guid: text(row['guid']),
+    fileName: text(row['file_name']),
     watermark: Number(row['watermark']),
   };
 }

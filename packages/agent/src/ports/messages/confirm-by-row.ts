@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { outcomeOfRows } from './find-outcome.ts';
 import { StoreUnavailableError } from './messages.ts';
-import type { Destination, MessageStore, OutgoingMessage, SendResult } from './messages.ts';
+import type { Destination, ExpectedMessage, MessageStore, SendResult } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
 
 const POLL_MS = 100;
@@ -10,7 +10,7 @@ const POLL_MS = 100;
 const GHOST_MS = 5_000;
 
 export interface Confirmation {
-  readonly message: OutgoingMessage;
+  readonly message: ExpectedMessage;
   readonly destination: Destination;
   /** The position of the store before the send. */
   readonly since: number;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import type { OutgoingMessage, StoredRow } from './messages.ts';
+import type { ExpectedMessage, StoredRow } from './messages.ts';
 import { fold } from './own-rows.ts';
 
 /** Engines rename and convert files, so all messages with files have the same key. */
 const FILES = 'files';
 
 /** Returns a key that a message and its row in the store share. It does not reveal the text. */
-export function contentKey(message: OutgoingMessage): string {
+export function contentKey(message: ExpectedMessage): string {
   return message.kind === 'text' ? textKey(message.text) : FILES;
 }
 

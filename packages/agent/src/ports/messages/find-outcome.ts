@@ -1,4 +1,4 @@
-import type { Destination, MessageStore, OutgoingMessage, SendResult } from './messages.ts';
+import type { Destination, ExpectedMessage, MessageStore, SendResult } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
 import type { SentRows } from './own-rows.ts';
 
@@ -11,7 +11,7 @@ export const NOT_ON_IMESSAGE = 22;
  */
 export function findOutcome(
   store: MessageStore,
-  message: OutgoingMessage,
+  message: ExpectedMessage,
   destination: Destination,
   since: number,
 ): SendResult {

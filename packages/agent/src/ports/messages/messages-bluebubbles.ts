@@ -23,6 +23,7 @@ import { StoreUnavailableError } from './messages.ts';
 import type {
   Destination,
   Environment,
+  ExpectedMessage,
   Messages,
   MessageStore,
   OutgoingMessage,
@@ -62,7 +63,7 @@ const COPY_MS = 60_000;
 const COPY_POLL_MS = 5_000;
 
 interface SentMessage {
-  readonly message: OutgoingMessage;
+  readonly message: ExpectedMessage;
   readonly destination: Destination;
   /** The position of the store before the send. */
   readonly since: number;
@@ -182,8 +183,8 @@ export class BlueBubblesMessages implements Messages {
     return result;
   }
 
-  async outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
-    const find = (form: OutgoingMessage, budgetMs: number): Promise<SendResult> => {
+  async outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult> {
+    const find = (form: ExpectedMessage, budgetMs: number): Promise<SendResult> => {
       const confirmation = { message: form, destination, since, budgetMs };
       return confirmByRow(confirmation, { store: this.store, clock: this.#options.clock });
     };

@@ -7,6 +7,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type {
   Destination,
   Environment,
+  ExpectedMessage,
   LocalFile,
   Messages,
   MessageStore,
@@ -95,7 +96,7 @@ export class SimulatedMessages implements Messages, Simulation {
     return capabilitiesSince(this.#store.macos);
   }
 
-  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult> {
     return Promise.resolve(findOutcome(this.store, message, destination, since));
   }
 

@@ -24,10 +24,10 @@ export interface Messages {
   send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<SendResult>;
   /**
    * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
-   * before it. The result is `unknown` unless the store shows that the message was sent or failed, or the engine knows that the send
+   * before it; the file may be gone. The result is `unknown` unless the store shows that the message was sent or failed, or the engine knows that the send
    * did not begin. Nothing is sent.
    */
-  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult>;
+  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;
   /**
    * Makes macOS ask the owner for a permission, unless it was decided before. Resolves when it is decided, or with `unknown` after
@@ -91,11 +91,14 @@ export interface LocalFile {
   readonly mime: string;
 }
 
-export type OutgoingMessage =
+export type OutgoingMessage<File = LocalFile> =
   | { readonly kind: 'text'; readonly text: string; readonly effect?: string; readonly replyTo?: string }
-  | { readonly kind: 'file'; readonly file: LocalFile }
-  | { readonly kind: 'voice'; readonly file: LocalFile; readonly durationMs?: number }
-  | { readonly kind: 'sticker'; readonly file: LocalFile; readonly description?: string };
+  | { readonly kind: 'file'; readonly file: File }
+  | { readonly kind: 'voice'; readonly file: File; readonly durationMs?: number }
+  | { readonly kind: 'sticker'; readonly file: File; readonly description?: string };
+
+/** A message that is looked for in the store, which knows its file by name. */
+export type ExpectedMessage = OutgoingMessage<Pick<LocalFile, 'name'>>;
 
 export interface SendOptions {
   /**
@@ -153,6 +156,10 @@ export type StoreProblem =
 
 /** `replaced`: readable, and another store than before. Chat ids from before are unknown (M11). */
 export type StoreState = 'readable' | 'replaced' | StoreProblem;
+
+export function isReadable(state: StoreState): boolean {
+  return state === 'readable' || state === 'replaced';
+}
 
 /** The store cannot be read now. The engine tries again by itself. */
 export class StoreUnavailableError extends Error {

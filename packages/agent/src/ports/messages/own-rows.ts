@@ -1,5 +1,5 @@
 import { chatRowOf } from './chat-ids.ts';
-import type { Destination, MessageStore, OutgoingMessage, StoredRow } from './messages.ts';
+import type { Destination, ExpectedMessage, MessageStore, StoredRow } from './messages.ts';
 
 const BATCH = 200;
 /** After an outage with more messages than this the rows of a send are not looked for any further. */
@@ -18,7 +18,7 @@ export interface SentRows {
 /** Returns the rows after `since`, a position of the store. Returns undefined when the store was replaced since then. */
 export function findSentRows(
   store: MessageStore,
-  message: OutgoingMessage,
+  message: ExpectedMessage,
   destination: Destination,
   since: number,
 ): SentRows | undefined {
@@ -46,7 +46,7 @@ function ownRowsAfter(store: MessageStore, since: number): StoredRow[] {
   return own;
 }
 
-function isSameContent(row: StoredRow, message: OutgoingMessage): boolean {
+function isSameContent(row: StoredRow, message: ExpectedMessage): boolean {
   if (row.previewOf !== undefined) return false;
   if (message.kind !== 'text')
     return row.attachments.some((file) => fold(file.name) === fold(message.file.name));

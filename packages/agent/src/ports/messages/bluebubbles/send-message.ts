@@ -6,7 +6,14 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { storeFailure } from '../macos/send-errors.ts';
 import { StoreUnavailableError } from '../messages.ts';
-import type { Destination, LocalFile, MessageStore, OutgoingMessage, SendFailure } from '../messages.ts';
+import type {
+  Destination,
+  ExpectedMessage,
+  LocalFile,
+  MessageStore,
+  OutgoingMessage,
+  SendFailure,
+} from '../messages.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { Attempt, Limits } from './await-outcome.ts';
 import { failed, resolveAddress } from './resolve-address.ts';
@@ -132,7 +139,7 @@ function call(
 }
 
 /** The forms in which the row of a message can show its content. A voice message that is sent by SMS keeps its name. */
-export function storedForms(message: OutgoingMessage): [OutgoingMessage, ...OutgoingMessage[]] {
+export function storedForms(message: ExpectedMessage): [ExpectedMessage, ...ExpectedMessage[]] {
   if (message.kind === 'text') return [message];
   const renamed = { ...message, file: { ...message.file, name: safeName(message.file) } };
   return message.kind === 'voice'
@@ -141,7 +148,7 @@ export function storedForms(message: OutgoingMessage): [OutgoingMessage, ...Outg
 }
 
 /** The server takes the name for the name of a file in a folder. */
-function safeName({ name }: LocalFile): string {
+function safeName({ name }: Pick<LocalFile, 'name'>): string {
   const base = basename(name.replaceAll('\\', '/')).replaceAll(/[\p{Cc}:]/gu, '_');
   return base === '' || base === '.' || base === '..' ? 'file' : base;
 }

@@ -1,10 +1,14 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { dirname } from 'node:path';
 
 import { contentKey } from '../content-key.ts';
-import type { OutgoingMessage } from '../messages.ts';
+import type { ExpectedMessage, OutgoingMessage } from '../messages.ts';
 import { parseLines } from './osascript.ts';
 import type { SendLine } from './programs/send.ts';
+
+/** The boot time is calculated from the time of day, to the second. */
+const BOOT_TOLERANCE_MS = 5_000;
 
 /**
  * What the last send program did, on disk: it outlives the agent, and so does the program. The file has the key of the content, the
@@ -12,16 +16,21 @@ import type { SendLine } from './programs/send.ts';
  */
 export class LastDispatch {
   readonly path: string;
+  readonly #bootTime: () => number;
 
-  constructor(path: string) {
+  /** `bootTime` returns when this Mac was started. */
+  constructor(path: string, bootTime = () => Date.now() - uptime() * 1_000) {
     this.path = path;
+    this.#bootTime = bootTime;
   }
 
   /** Call before the program starts. `position`: that of the store at this time. */
   begin(message: OutgoingMessage, position: number): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-    const header = { content: contentKey(message), position };
-    writeFileSync(this.path, `${JSON.stringify(header)}\n`, { mode: 0o600 });
+    const header = { content: contentKey(message), position, bootedAt: this.#bootTime() };
+    // An earlier program that still runs writes to the file that was removed.
+    rmSync(this.path, { force: true });
+    writeFileSync(this.path, `${JSON.stringify(header)}\n`, { mode: 0o600, flush: true });
   }
 
   /** Call before the program gets its input: without it, the program does nothing. */
@@ -31,19 +40,25 @@ export class LastDispatch {
 
   /**
    * Returns how far the program of this message came. `nothing`: certainly no message was sent. `dispatched`: Messages got the message,
-   * or may have got it. `running`: that is not decided yet. The names of files are not compared: a second download can have another
-   * one. A program that started before `since`, the position of the store before this send, sent an earlier message.
+   * or may have got it. `running`: that is not decided yet. The names of files are not compared. A program that started before
+   * `since`, the position of the store before this send, sent an earlier message. A power cut can lose the lines after the first one.
    */
-  progressOf(message: OutgoingMessage, since: number): 'nothing' | 'running' | 'dispatched' {
+  progressOf(message: ExpectedMessage, since: number): 'nothing' | 'running' | 'dispatched' {
     const [header, started, ...steps] = this.#read() as [
-      { content?: string; position?: number }?,
+      { content?: string; position?: number; bootedAt?: number }?,
       { pid?: number }?,
       ...SendLine[],
     ];
-    if (header?.content !== contentKey(message) || started?.pid === undefined) return 'nothing';
+    if (header?.content !== contentKey(message)) return 'nothing';
     if (header.position !== undefined && header.position < since) return 'nothing';
+    if (header.bootedAt !== undefined && this.#wasRestartedSince(header.bootedAt)) return 'dispatched';
+    if (started?.pid === undefined) return 'nothing';
     if (steps.some(({ step }) => step === 'dispatching')) return 'dispatched';
     return steps.length > 0 || !isRunning(started.pid) ? 'nothing' : 'running';
+  }
+
+  #wasRestartedSince(bootedAt: number): boolean {
+    return Math.abs(this.#bootTime() - bootedAt) > BOOT_TOLERANCE_MS;
   }
 
   #read(): unknown[] {

@@ -13,6 +13,7 @@ import { StoreUnavailableError } from '../messages.ts';
 import type {
   Destination,
   Environment,
+  ExpectedMessage,
   FileFolder,
   Messages,
   MessageStore,
@@ -171,7 +172,7 @@ export class MacMessages implements Messages {
     return result;
   }
 
-  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult> {
     // A send that is still waiting for Messages must not go on once its outcome is decided.
     this.#sending.abort();
     const { clock } = this.#options;

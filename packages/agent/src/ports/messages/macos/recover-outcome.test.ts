@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -8,7 +8,8 @@ import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { MacReader } from '../messages-macos.ts';
-import type { Destination, OutgoingMessage, SendResult } from '../messages.ts';
+import { StoreUnavailableError } from '../messages.ts';
+import type { Destination, MessageStore, OutgoingMessage, SendResult } from '../messages.ts';
 import { LastDispatch } from './last-dispatch.ts';
 import { recoverOutcome } from './recover-outcome.ts';
 
@@ -113,6 +114,32 @@ describe('M4 an interrupted send', () => {
       expect(await recovered(message)).toMatchObject(NOT_SENT);
     },
   );
+
+  it('M4 is unknown without a record while the store cannot be read', async () => {
+    const generation = (): never => {
+      throw new StoreUnavailableError('locked');
+    };
+    const store = { state: () => 'locked', generation } as unknown as MessageStore;
+    const outcome = recoverOutcome(HELLO, TO_ANNA, 0, { store, clock, lastDispatch: record });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is unknown after a restart of the Mac, which can lose the last lines of the record', async () => {
+    const before = new LastDispatch(record.path, () => 1_000);
+    before.begin(HELLO, reader.store.position());
+    before.started(deadPid());
+    expect(await recovered()).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is not mistaken for an earlier one whose program still runs', async () => {
+    record.begin({ kind: 'text', text: 'Earlier' }, reader.store.position());
+    const output = openSync(record.path, 'a');
+    record.begin(HELLO, reader.store.position());
+    record.started(deadPid());
+    writeSync(output, '{"step":"dispatching"}\n');
+    closeSync(output);
+    expect(await recovered()).toMatchObject(NOT_SENT);
+  });
 
   it('M4 is unknown while its program runs, and found when the program goes on', async () => {
     record.begin(HELLO, reader.store.position());

@@ -1,7 +1,8 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { confirmByRow } from '../confirm-by-row.ts';
-import type { Destination, MessageStore, OutgoingMessage, SendResult } from '../messages.ts';
+import { isReadable } from '../messages.ts';
+import type { Destination, ExpectedMessage, MessageStore, SendResult } from '../messages.ts';
 import type { LastDispatch } from './last-dispatch.ts';
 import { failed } from './send-errors.ts';
 import { stagedName } from './stage-file.ts';
@@ -25,7 +26,7 @@ export interface RecoveryDeps {
  * store decide it.
  */
 export async function recoverOutcome(
-  message: OutgoingMessage,
+  message: ExpectedMessage,
   destination: Destination,
   since: number,
   { store, clock, lastDispatch }: RecoveryDeps,
@@ -39,7 +40,9 @@ export async function recoverOutcome(
       ? message
       : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
   const result = await confirmByRow({ message: staged, destination, since, budgetMs }, { store, clock });
-  return result.result === 'unknown' && progress === 'nothing' ? NOT_SENT : result;
+  // Without the store, nothing shows that the record was not removed.
+  const isCertain = progress === 'nothing' && isReadable(store.state());
+  return result.result === 'unknown' && isCertain ? NOT_SENT : result;
 }
 
 /** Resolves when the program has ended or is sending, or after the timeout. */
@@ -62,7 +65,7 @@ const NOT_SENT = failed(
 );
 
 /** Other messages are sent on the screen, and a group may be created there. */
-function isSentByEvent(message: OutgoingMessage, destination: Destination): boolean {
+function isSentByEvent(message: ExpectedMessage, destination: Destination): boolean {
   const isPlain = message.kind !== 'text' || (message.effect === undefined && message.replyTo === undefined);
   return isPlain && destination.to !== 'group';
 }
