@@ -254,7 +254,7 @@ function request(mac: ScreenInProcess, reaction: OutboundReaction, person: strin
     messages,
     steps: {
       haveBegun: () => false,
-      earlier: () => Promise.resolve(undefined),
+      earlierResult: () => Promise.resolve(undefined),
       once: (_, send) => send(),
     },
     clock: mac.clock,

@@ -73,7 +73,7 @@ it('empties a file that is already too large when it cannot be rotated', async (
   expect(read()).toBe('first\n');
 });
 
-it('reports once that it cannot be rotated, again after it was emptied, and again after a rotation', async () => {
+it('reports a failed rotation once, again after the file was emptied, and again after a successful rotation', async () => {
   const { path, log, errors } = await stuckLog(100);
   const write = (bytes: number): void => {
     for (let written = 0; written < bytes; written += 20) log.write('a line\n'.padStart(20, '.'));

@@ -12,7 +12,7 @@ export const logFiles = (path: string): string[] => [
 
 export interface LogFileOptions {
   readonly maxBytes?: number;
-  /** Called once when the file cannot be rotated, and again when that report is gone because the file was emptied. */
+  /** Called when the file cannot be rotated: once, and again each time it is emptied, which deletes the earlier report. */
   readonly onNotRotated?: (error: unknown) => void;
 }
 
@@ -25,9 +25,10 @@ export class LogFile {
   readonly #maxBytes: number;
   readonly #onNotRotated: (error: unknown) => void;
   #file: number;
-  /** Since the last rotation, or the last attempt. */
+  /** Bytes written since the last attempt to rotate. */
   #bytes: number;
   #isStuck = false;
+  /** The error of a rotation that is still to be reported. */
   #unreported: unknown;
 
   constructor(path: string, { maxBytes = MAX_BYTES, onNotRotated = () => {} }: LogFileOptions = {}) {
@@ -59,7 +60,7 @@ export class LogFile {
       this.#rotate();
       this.#isStuck = false;
     } catch (error) {
-      // The next attempt is another 10 MB away.
+      // The next attempt follows after another `maxBytes`, so the file never exceeds 40 MB.
       const isFull = fstatSync(this.#file).size > this.#maxBytes * KEPT;
       if (isFull) ftruncateSync(this.#file);
       if (isFull || !this.#isStuck) this.#unreported = error;
@@ -77,7 +78,7 @@ export class LogFile {
     closeSync(old);
   }
 
-  /** Called after a line was written: on a full disk, the report would be lost as well. */
+  /** Called after a line was written: while the disk is full, the report would be lost too. */
   #report(): void {
     const error = this.#unreported;
     this.#unreported = undefined;

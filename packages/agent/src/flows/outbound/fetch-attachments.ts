@@ -12,7 +12,7 @@ const CODES = {
   timeout: 'TIMEOUT',
 } as const;
 
-/** Returns one function per attachment, which downloads it. */
+/** Returns a function for each attachment that downloads it once. */
 export function attachmentFetchers(
   urls: readonly string[],
   { downloads, scratch, steps }: JobDeps,

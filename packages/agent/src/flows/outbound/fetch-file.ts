@@ -1,9 +1,9 @@
 import type { LocalFile } from '../../ports/messages/messages.ts';
 import type { Failed } from './outcome.ts';
 
-/** Fetches a file at the first call. Later calls return the same file. */
 export type FetchFile = () => Promise<LocalFile | Failed>;
 
+/** Calls `fetch` at the first call only. Later calls return the same file, or the same failure. */
 export function fetchOnce(fetch: FetchFile): FetchFile {
   let fetched: ReturnType<FetchFile> | undefined;
   return () => (fetched ??= fetch());

@@ -27,7 +27,7 @@ const STICKER_URL = 'https://files.example/sticker.png';
 
 let clock: FakeClock;
 let journal: Journal;
-/** When the store can be read, by the monotonic clock. */
+/** When the store becomes readable, by the monotonic clock. */
 let readableAt: number;
 let lookedFor: ExpectedMessage[];
 beforeEach(() => {
@@ -39,9 +39,14 @@ beforeEach(() => {
 
 const isReadable = (): boolean => clock.monotonic() >= readableAt;
 
-/** Performs a job after a crash in the middle of one of its steps. Its files cannot be downloaded. */
+/** Performs a job after a crash in the middle of one of its steps. */
 async function afterCrash(step: string, footer: object, fileName?: string): Promise<Outcome | Held> {
   journal.jobs.beginStep('job', step, 3, { content: 'content', fileName, at: 0 });
+  return await perform(footer);
+}
+
+/** Performs a job whose files cannot be downloaded. */
+async function perform(footer: object): Promise<Outcome | Held> {
   const store = {
     state: () => (isReadable() ? 'readable' : 'locked'),
     chat: () => {
@@ -87,7 +92,7 @@ it('M4 waits for a locked store before it looks for the outcome of an interrupte
   expect(await outcome).toEqual({ state: 'delivered', guid: 'SENT' });
 });
 
-it('M4 does not wait for ever for a store that cannot be read', async () => {
+it('M4 stops waiting for a store that cannot be read', async () => {
   readableAt = Infinity;
   const outcome = afterCrash('text', {}).catch((error: unknown) => error);
   await clock.advance(120_000);
@@ -109,4 +114,12 @@ it('M4 does not say that an interrupted sticker reaction failed when its image c
   };
   const outcome = await afterCrash('press', { reaction });
   expect(outcome).toMatchObject({ state: 'unknown', code: 'INTERNAL_ERROR' });
+});
+
+it('M4 reports a recorded sticker reaction as delivered when its image cannot be downloaded again', async () => {
+  const target_message_guid = 'TARGET';
+  const reaction = { kind: 'sticker', action: 'add', target_message_guid, sticker: { url: STICKER_URL } };
+  journal.jobs.beginStep('job', 'press', 3);
+  journal.jobs.finishStep('job', 'press', target_message_guid);
+  expect(await perform({ reaction })).toEqual({ state: 'delivered', guid: undefined });
 });

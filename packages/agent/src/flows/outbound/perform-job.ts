@@ -34,7 +34,7 @@ export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outco
   return await sendSticker(request, deps);
 }
 
-/** An interrupted send is looked for in the store, which Messages can lock, most likely right after a restart. */
+/** The outcome of an interrupted send is looked up in the store, which Messages may lock, most likely right after a restart. */
 async function untilReadable({ messages, clock }: JobDeps): Promise<void> {
   const deadline = clock.monotonic() + STORE_WAIT_MS;
   while (!isReadable(messages.store.state()) && clock.monotonic() < deadline)

@@ -18,9 +18,9 @@ export interface Part {
 }
 
 /**
- * Sends the parts in order and stops at the first failure. Reports the guid of the first part. A part that an earlier attempt sent, or
- * may have sent, does not need its file, which may be gone. The files of all others are fetched before the first of them is sent,
- * so that a missing file does not leave half a message sent.
+ * Sends the parts in order and stops at the first failure. Reports the guid of the first part. The files are fetched before anything is
+ * sent, so that a missing file does not leave half a message sent. Parts that an earlier attempt sent, or may have sent, do not need
+ * their files, which may be gone.
  */
 export async function sendParts(
   parts: readonly Part[],
@@ -31,7 +31,7 @@ export async function sendParts(
   let guid: string | undefined;
   for (const [index, part] of parts.entries()) {
     if (index > 0) await deps.pacing.pause();
-    const load = async () => (await firstFailure(parts.slice(index))) ?? (await loadFile(part.message));
+    const load = async () => (await fetchFiles(parts.slice(index))) ?? (await withFile(part.message));
     const result = await sendPart(part, target, load, deps);
     if (result.sent.result !== 'sent') {
       const { code, message } = result.sent;
@@ -52,11 +52,11 @@ async function sendPart(
   { messages, steps, settings, pacing }: JobDeps,
 ): Promise<{ sent: SendResult; target: Destination }> {
   const sendTo = async (to: Destination): Promise<SendResult> => {
-    const outcome = async (since: number, fileName: string | undefined): Promise<SendResult> => {
+    const findOutcome = async (since: number, fileName: string | undefined): Promise<SendResult> => {
       const expected = expectedMessage(part.message, fileName);
       return expected === undefined ? INTERRUPTED : await messages.outcomeOf(expected, to, since);
     };
-    const earlier = await steps.earlier(part.step, outcome);
+    const earlier = await steps.earlierResult(part.step, findOutcome);
     if (earlier !== undefined) return earlier;
     const message = await load();
     if ('state' in message) return { result: 'failed', code: message.code, message: message.message };
@@ -65,7 +65,7 @@ async function sendPart(
       pacing.count(to, messages.store);
       return messages.send(message, to);
     };
-    return await steps.once(part.step, send, outcome, { content: contentKey(message), fileName });
+    return await steps.once(part.step, send, findOutcome, { content: contentKey(message), fileName });
   };
   const sent = await sendTo(destination);
   if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent, target: destination };
@@ -78,22 +78,22 @@ async function sendPart(
   return { sent: await sendTo(target), target };
 }
 
-/** Returns the failure of the first file that cannot be fetched. */
-async function firstFailure(parts: readonly Part[]): Promise<Failed | undefined> {
+/** Returns the failure of the first file that cannot be fetched, or undefined when all were fetched. */
+async function fetchFiles(parts: readonly Part[]): Promise<Failed | undefined> {
   for (const { message } of parts) {
-    const loaded = await loadFile(message);
-    if ('state' in loaded) return loaded;
+    const fetched = await withFile(message);
+    if ('state' in fetched) return fetched;
   }
   return undefined;
 }
 
-async function loadFile(message: Part['message']): Promise<OutgoingMessage | Failed> {
+async function withFile(message: Part['message']): Promise<OutgoingMessage | Failed> {
   if (message.kind === 'text') return message;
   const file = await message.file();
   return 'state' in file ? file : { ...message, file };
 }
 
-/** Returns undefined when the name of the file is not known: an older version began the send. */
+/** Returns undefined when the name of the file was not recorded: an older version of the agent began the send. */
 function expectedMessage(
   message: Part['message'],
   fileName: string | undefined,

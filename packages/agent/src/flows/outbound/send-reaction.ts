@@ -15,7 +15,6 @@ import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { checkUiAutomation } from './check-ui-automation.ts';
 import { stickerImage } from './sticker-image.ts';
-import { INTERRUPTED } from './steps.ts';
 import type { JobDeps } from './job-deps.ts';
 
 const POLL_MS = 50;
@@ -48,8 +47,11 @@ export async function sendReaction(
   if (denied !== undefined) return denied;
   const image =
     request.reaction.kind === 'sticker' ? await stickerImage(request.reaction.sticker, deps) : undefined;
-  // Without the image, the reaction of an interrupted attempt cannot be recognised.
-  if (image !== undefined && 'state' in image) return deps.steps.haveBegun() ? outcomeOf(INTERRUPTED) : image;
+  if (image !== undefined && 'state' in image) {
+    // Without the image, the reaction of an earlier attempt cannot be recognised in the store.
+    const earlier = await deps.steps.earlierResult('press');
+    return earlier === undefined ? image : outcomeOf(earlier);
+  }
   if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid, part))) return DONE;
 
   const press = {
@@ -77,11 +79,13 @@ async function pressAndConfirm(
       ? { result: 'sent', guid: press.targetGuid }
       : { result: 'failed', ...NOT_CONFIRMED[reaction.kind] };
   });
-  return result.result === 'sent' ? DONE : outcomeOf(result);
+  return outcomeOf(result);
 }
 
-function outcomeOf({ result, code, message }: Exclude<SendResult, { result: 'sent' }>): Outcome {
-  return { state: result, code, message };
+function outcomeOf(result: SendResult): Outcome {
+  if (result.result === 'sent') return DONE;
+  const { result: state, code, message } = result;
+  return { state, code, message };
 }
 
 async function waitUntilPresent(

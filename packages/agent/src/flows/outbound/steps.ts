@@ -10,20 +10,20 @@ export interface Steps {
   /** Whether a send of this job has begun, in this attempt or an earlier one. */
   haveBegun(): boolean;
   /**
-   * Returns the end of an earlier attempt, or undefined when there was none. An attempt that began and has no known end is not
-   * repeated: `outcome` looks for it.
+   * Returns the result of an earlier attempt, or undefined when there was none. An attempt that began and has no known result is not
+   * repeated: `findOutcome` looks for its result.
    */
-  earlier(name: string, outcome?: FindOutcome): Promise<SendResult | undefined>;
+  earlierResult(name: string, findOutcome?: FindOutcome): Promise<SendResult | undefined>;
   /** Runs `send` unless there was an earlier attempt. `trace` identifies the row of the send while its guid is not known. */
   once(
     name: string,
     send: () => Promise<SendResult>,
-    outcome?: FindOutcome,
+    findOutcome?: FindOutcome,
     trace?: Omit<StepTrace, 'at'>,
   ): Promise<SendResult>;
 }
 
-/** Looks for the end of a send in the message store, from the position before it. `fileName` is that of its trace. */
+/** Looks for the outcome of a send in the message store. `since` is the position before it, `fileName` is that of its trace. */
 export type FindOutcome = (since: number, fileName: string | undefined) => Promise<SendResult>;
 
 export interface StepsDeps {
@@ -66,20 +66,20 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
     return result;
   }
 
-  const earlier: Steps['earlier'] = async (name, outcome) => {
+  const earlierResult: Steps['earlierResult'] = async (name, findOutcome) => {
     const step = jobs.findStep(key, name);
     if (step === undefined) return undefined;
     if (step.done) return { result: 'sent', guid: step.guid ?? '' };
     const { watermark, fileName } = step;
-    return record(name, await lookUp(INTERRUPTED, outcome && (() => outcome(watermark, fileName))));
+    return record(name, await lookUp(INTERRUPTED, findOutcome && (() => findOutcome(watermark, fileName))));
   };
 
   return {
     haveBegun: () => jobs.hasSteps(key),
-    earlier,
-    once: async (name, send, outcome, trace) => {
-      const ended = await earlier(name, outcome);
-      if (ended !== undefined) return ended;
+    earlierResult,
+    once: async (name, send, findOutcome, trace) => {
+      const earlier = await earlierResult(name, findOutcome);
+      if (earlier !== undefined) return earlier;
       failpoint('step.before');
       const since = store.position();
       jobs.beginStep(key, name, since, trace && { ...trace, at: clock.now() });
@@ -87,7 +87,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
       const sent = await withTimeout(send, deps);
       failpoint('step.sent');
       // An engine that returned has looked for the outcome itself.
-      const find = outcome && (() => outcome(since, trace?.fileName));
+      const find = findOutcome && (() => findOutcome(since, trace?.fileName));
       const result = record(name, 'interrupted' in sent ? await lookUp(sent.interrupted, find) : sent);
       failpoint('step.recorded');
       return result;

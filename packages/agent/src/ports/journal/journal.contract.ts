@@ -105,7 +105,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.interrupted()).toEqual([]);
     });
 
-    it('M4 come first when a step of theirs was interrupted', () => {
+    it('M4 come first when one of their steps was interrupted', () => {
       for (const id of ['a', 'b', 'c']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
       journal.jobs.beginStep('b', 'text', 1);
       journal.jobs.beginStep('c', 'text', 1);
@@ -125,7 +125,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       });
     });
 
-    it('keep the name of a file that is sent until they end', () => {
+    it('keep the file name of a step until they end', () => {
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
       journal.jobs.beginStep('a', 'file 0', 1, { content: 'files', fileName: 'a.png', at: 1 });
       expect(journal.jobs.findStep('a', 'file 0')).toMatchObject({ fileName: 'a.png' });

@@ -82,7 +82,10 @@ export interface Jobs {
   /** When the newest delivered job ended, of those that were not pruned. */
   lastDeliveredAt(): number | undefined;
   next(): Job | undefined;
-  /** Returns the jobs that wait for their turn, in order. One with an unfinished step comes first: a send after it would hide its outcome. */
+  /**
+   * Returns the jobs that wait for their turn, in order. Jobs with an unfinished step come first: another send could make the outcome of
+   * that step unrecognisable in the store.
+   */
   queued(): Job[];
   /** Jobs in state `begun`; after a start, those of a process that died. */
   interrupted(): Job[];
@@ -120,7 +123,7 @@ export interface Jobs {
 export interface StepTrace {
   /** See `contentKey`. */
   readonly content: string;
-  /** The name of the file that is sent. Deleted when the job ends. */
+  /** The name of the file that the step sends. Deleted when the job ends. */
   readonly fileName?: string | undefined;
   readonly at: number;
 }

@@ -70,7 +70,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX step_by_guid ON step (guid) WHERE guid IS NOT NULL;
   ALTER TABLE seen ADD COLUMN own INTEGER NOT NULL DEFAULT 0;
   `,
-  // An interrupted send is found by the name of its file, before any other send.
+  // The name of its file identifies the row of an interrupted send. The index finds the jobs that run first.
   `
   ALTER TABLE step ADD COLUMN file_name TEXT;
   CREATE INDEX step_unfinished ON step (key) WHERE done = 0;

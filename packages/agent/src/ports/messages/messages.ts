@@ -24,8 +24,8 @@ export interface Messages {
   send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<SendResult>;
   /**
    * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
-   * before it; the file may be gone. The result is `unknown` unless the store shows that the message was sent or failed, or the engine knows that the send
-   * did not begin. Nothing is sent.
+   * before it. The file may be gone. The result is `unknown` unless the store shows that the message was sent or failed, or the
+   * engine knows that the send did not begin. Nothing is sent.
    */
   outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult>;
   react(press: TapbackPress): Promise<PressResult>;
@@ -97,7 +97,7 @@ export type OutgoingMessage<File = LocalFile> =
   | { readonly kind: 'voice'; readonly file: File; readonly durationMs?: number }
   | { readonly kind: 'sticker'; readonly file: File; readonly description?: string };
 
-/** A message that is looked for in the store, which knows its file by name. */
+/** A message to look for in the store, where only the name of its file is known. */
 export type ExpectedMessage = OutgoingMessage<Pick<LocalFile, 'name'>>;
 
 export interface SendOptions {

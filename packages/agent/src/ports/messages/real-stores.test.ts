@@ -138,7 +138,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
     expect(message({ part_count: 0 })).toMatchObject({ unsent: true });
   });
 
-  it('cleans a sender with the suffix of a filter', () => {
+  it('removes the suffix of a filtered sender', () => {
     const suffixed = (id: string, more: Record<string, SQLInputValue> = {}): string | undefined =>
       message({ handle_id: handle(id, 'SMS', more), service: 'SMS' }, chat([id], { service_name: 'SMS' }))
         .sender;

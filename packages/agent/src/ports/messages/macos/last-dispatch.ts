@@ -7,7 +7,7 @@ import type { ExpectedMessage, OutgoingMessage } from '../messages.ts';
 import { parseLines } from './osascript.ts';
 import type { SendLine } from './programs/send.ts';
 
-/** The boot time is calculated from the time of day, to the second. */
+/** Two readings of the boot time differ slightly: it is derived from the time of day and an uptime in whole seconds. */
 const BOOT_TOLERANCE_MS = 5_000;
 
 /**
@@ -18,7 +18,7 @@ export class LastDispatch {
   readonly path: string;
   readonly #bootTime: () => number;
 
-  /** `bootTime` returns when this Mac was started. */
+  /** `bootTime` returns the time at which this Mac was started. */
   constructor(path: string, bootTime = () => Date.now() - uptime() * 1_000) {
     this.path = path;
     this.#bootTime = bootTime;
@@ -28,7 +28,7 @@ export class LastDispatch {
   begin(message: OutgoingMessage, position: number): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const header = { content: contentKey(message), position, bootedAt: this.#bootTime() };
-    // An earlier program that still runs writes to the file that was removed.
+    // An earlier program that still runs continues to write to the removed file.
     rmSync(this.path, { force: true });
     writeFileSync(this.path, `${JSON.stringify(header)}\n`, { mode: 0o600, flush: true });
   }
@@ -40,8 +40,9 @@ export class LastDispatch {
 
   /**
    * Returns how far the program of this message came. `nothing`: certainly no message was sent. `dispatched`: Messages got the message,
-   * or may have got it. `running`: that is not decided yet. The names of files are not compared. A program that started before
-   * `since`, the position of the store before this send, sent an earlier message. A power cut can lose the lines after the first one.
+   * or may have got it; also after a restart of this Mac, because a power cut can lose the lines after the first one. `running`: that is
+   * not decided yet. The names of files are not compared. A program that started before `since`, the position of the store before this
+   * send, sent an earlier message.
    */
   progressOf(message: ExpectedMessage, since: number): 'nothing' | 'running' | 'dispatched' {
     const [header, started, ...steps] = this.#read() as [

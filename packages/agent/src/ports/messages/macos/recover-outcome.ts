@@ -40,7 +40,7 @@ export async function recoverOutcome(
       ? message
       : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
   const result = await confirmByRow({ message: staged, destination, since, budgetMs }, { store, clock });
-  // Without the store, nothing shows that the record was not removed.
+  // A record that is gone looks like a send that did not begin. Only a readable store can tell the two apart.
   const isCertain = progress === 'nothing' && isReadable(store.state());
   return result.result === 'unknown' && isCertain ? NOT_SENT : result;
 }
