@@ -53,7 +53,7 @@ export function createLog(level: string, options: LogOptions = {}): Log {
   const { service, sync = false, destination } = options;
   if (destination !== undefined) return logTo(destination, level, service);
   if (sync) {
-    // After a failed write the lines wait in its buffer.
+    // A failed write must not end the process. Its lines stay in the buffer, up to this limit.
     const output = pino.destination({ sync, maxLength: MAX_UNWRITTEN }).on('error', () => {});
     return logTo(output, level, service);
   }

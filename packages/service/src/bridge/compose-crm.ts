@@ -218,8 +218,9 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     await journal.flush();
   });
 
-  const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
-  const recorded = (given: string) => recordedPhone(checkPhone, given);
+  const { phoneDefaultCountry } = config.limits;
+  const checkPhone = phoneCheck(phoneDefaultCountry);
+  const asRecorded = (given: string) => recordedPhone(checkPhone, given);
   const guids = createSqlGuids({ database: deps.database, clock, owner: context.node });
   const inbound = createInbound({
     ...common,
@@ -239,7 +240,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       log,
     }),
     capture: (...message) => deps.capture.take(...message),
-    recorded,
+    asRecorded,
     count: metrics.inbound,
     countLookUp: metrics.inboundLookUp,
   });
@@ -284,7 +285,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   return {
     inbound: {
       deliver: config.crm.optOutWords
-        ? watchWords(deliver, { suppressions: deps.suppressions, recorded, calls: updates, clock, log })
+        ? watchWords(deliver, { suppressions: deps.suppressions, asRecorded, calls: updates, clock, log })
         : deliver,
     },
     statuses,
@@ -302,7 +303,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     // Without OAuth, stored grants are not used.
     grants: config.oauth.state === 'ready' ? grants : undefined,
     handleAppEvent: appEvents && ((event) => appEvents.handle(event)),
-    handleDnd: createDndEvents(deps.suppressions, recorded),
+    handleDnd: createDndEvents(deps.suppressions, asRecorded),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
@@ -332,7 +333,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
         texts: deps.capture,
         audit: deps.audit,
-        recordedForms: (given) => recordedForms(checkPhone, given),
+        recordedForms: (given) => recordedForms(checkPhone, given, phoneDefaultCountry),
       }),
       captureRoutes({ capture: deps.capture, audit: deps.audit }),
       grantsRoutes({ grants, changes, audit: deps.audit }),

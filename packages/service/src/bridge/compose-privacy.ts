@@ -51,7 +51,8 @@ export function composePrivacy(
       reach.forget();
     }),
   );
-  const checkPhone = phoneCheck(config.limits.phoneDefaultCountry);
+  const { phoneDefaultCountry } = config.limits;
+  const checkPhone = phoneCheck(phoneDefaultCountry);
   const asHandle = (given: string): string | undefined => {
     if (given.includes('@')) return given.trim();
     const phone = checkPhone(given.trim());
@@ -63,7 +64,8 @@ export function composePrivacy(
     optOutsRoutes({ suppressions, imports, asHandle, keyId: keyIds[0] ?? '', audit })(app);
     privacyRoutes({
       person: createPersonData({ ...deps, ...deps.files }),
-      handlesOf: (given) => (asHandle(given) === undefined ? [] : recordedForms(checkPhone, given.trim())),
+      handlesOf: (given) =>
+        asHandle(given) === undefined ? [] : recordedForms(checkPhone, given.trim(), phoneDefaultCountry),
       textOf: (locationId, id) => capture.textOf(locationId, id),
       publicUrl: deps.publicUrl,
       audit,

@@ -440,13 +440,15 @@ const entriesOfClaims: Migration = {
   },
 };
 
-/** A refusal of the CRM does not end an installation that it announced a moment before. */
+/** A location that the CRM announced recently stays expected when its tokens are refused. */
 const announcedInstalls: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema
       .alterTable('oauth_grants')
       .addColumn('announced_at', 'bigint', (c) => c.notNull().defaultTo(0))
       .execute();
+    // It was not recorded which of them were announced.
+    await sql`UPDATE oauth_grants SET announced_at = updated_at WHERE state = 'expected'`.execute(db);
   },
 };
 

@@ -52,7 +52,7 @@ async function start(
     },
     texts: { until: () => undefined, textOf: () => undefined },
     audit: { record: async (entry) => void audit.push(entry) },
-    recordedForms: (given) => recordedForms(checkPhone, given),
+    recordedForms: (given) => recordedForms(checkPhone, given, 'US'),
   })(app);
   const call = async (method: 'GET' | 'POST', url: string) => {
     const answer = await app.inject({ method, url });

@@ -19,6 +19,7 @@ interface Found {
 }
 
 const SEPARATORS = /[\s.()\p{Pd}]/gu;
+const NUMBER = /^\+?\d+$/;
 const FOUND_MS = 3_600_000;
 const ENTRIES_PER_GENERATION = 20_000;
 
@@ -195,6 +196,9 @@ const isMissing = (found: Attempt<string | undefined>) =>
 const isRefused = ({ kind }: FailedAttempt) => kind === 'refused';
 const isForbidden = ({ status }: FailedAttempt) => status === 401 || status === 403;
 
-/** Email addresses are compared in lower case, and numbers without separators. */
-const keyOf = (locationId: string, handle: string) =>
-  `${locationId} ${handle.includes('@') ? handle.toLowerCase() : handle.replaceAll(SEPARATORS, '')}`;
+/** Email addresses are compared in lower case, and numbers without separators. A sender that is only a name is compared as it is. */
+function keyOf(locationId: string, handle: string): string {
+  if (handle.includes('@')) return `${locationId} ${handle.toLowerCase()}`;
+  const number = handle.replaceAll(SEPARATORS, '');
+  return `${locationId} ${NUMBER.test(number) ? number : handle}`;
+}

@@ -36,6 +36,22 @@ describe('the contact of a sender', () => {
     expect(asked).toHaveLength(3);
   });
 
+  it('I2 is another one for a sender whose name differs only in spaces or punctuation', async () => {
+    const used: string[] = [];
+    const { inbound } = await setUp(
+      async ({ contactId }) => {
+        used.push(contactId);
+        return posted;
+      },
+      {},
+      { find: async (_location, handle) => succeeded(`contact of ${handle}`) },
+    );
+    const senders = ['T-Rex', 'TREX', 'TRex', 'T Rex', '(415) 555-0100', '4155550100'];
+    for (const sender of senders) await inbound.deliver(lease(), frame(sender, 1, { sender }));
+    const named = senders.slice(0, 4).map((sender) => `contact of ${sender}`);
+    expect(used).toEqual([...named, 'contact of (415) 555-0100', 'contact of (415) 555-0100']);
+  });
+
   it('I2 is created when the search rejects the form of the handle', async () => {
     const { inbound } = await setUp(
       async () => posted,

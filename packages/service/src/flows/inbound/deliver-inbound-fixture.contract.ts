@@ -96,7 +96,7 @@ export async function setUp(
     log: silentLog,
     failpoint: undefined,
     otherNodes: false,
-    recorded: (sender) => sender,
+    asRecorded: (sender) => sender,
     ...more,
   });
   return { inbound, clock, guids, steps, epoch };

@@ -66,8 +66,8 @@ export interface InboundDeps extends LeaseChecks {
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly capture?: CaptureText;
-  /** Returns the sender as it is recorded: a phone number in E.164, also when the Mac reports it without the country code. */
-  readonly recorded: (sender: string) => string;
+  /** Returns the sender as it is recorded: a phone number in E.164, even if the Mac reports it without its country code. */
+  readonly asRecorded: (sender: string) => string;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
   readonly countLookUp?: (result: Finding['kind']) => void;
 }
@@ -265,7 +265,7 @@ class InboundDeliveries implements Inbound {
         locationId,
         messageId: frame.guid,
         kind: kindOf(frame),
-        handle: this.#deps.recorded(frame.sender),
+        handle: this.#deps.asRecorded(frame.sender),
         contactId: null,
         length: frame.text.length,
       },
@@ -387,7 +387,7 @@ class InboundDeliveries implements Inbound {
   }
 
   async #postTo(contactId: string, job: InboundJob): Promise<Attempt<string>> {
-    const { attachments, settings, recorded } = this.#deps;
+    const { attachments, settings, asRecorded } = this.#deps;
     const { locationId, frame } = job;
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
@@ -395,7 +395,7 @@ class InboundDeliveries implements Inbound {
         : await attachments.prepare({
             locationId,
             contactId,
-            sender: recorded(frame.sender),
+            sender: asRecorded(frame.sender),
             urls: frame.attachments,
             job,
           });

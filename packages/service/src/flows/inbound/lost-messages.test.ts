@@ -156,7 +156,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
       log: { debug() {}, info() {}, warn() {}, error() {} },
       failpoint: undefined,
       otherNodes: false,
-      recorded: (sender) => sender,
+      asRecorded: (sender) => sender,
       countLookUp: (result) => void counts.push(result),
       ...more,
     });

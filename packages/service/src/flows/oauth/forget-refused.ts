@@ -14,10 +14,10 @@ export type ForgetRefused = (
   request: Omit<Refusal, 'announcedBefore'>,
 ) => Promise<void>;
 
-/** The CRM may announce an installation before it can issue the tokens. For this long, it is requested again when it is refused. */
+/** The CRM may announce an installation before it can issue the tokens. They are requested again for this long after the announcement. */
 const ANNOUNCED_MS = 3_600_000;
 
-/** Ends the wait of an expected location whose tokens the CRM refuses: it has none then, so its statuses are skipped (A6). */
+/** Removes an expected location when the CRM refuses its tokens. It has none then, so its statuses are skipped (A6). */
 export function createForgetRefused({ grants, announce, log }: ForgetRefusedDeps): ForgetRefused {
   /** Never rejects. Other failures change nothing. */
   return async function forgetRefused(failure, request) {
@@ -27,7 +27,7 @@ export function createForgetRefused({ grants, announce, log }: ForgetRefusedDeps
       if (!(await grants.removeRefused({ ...request, announcedBefore: requestedAt - ANNOUNCED_MS }))) return;
       log.warn(
         { event: 'oauth.location_refused', locationId, companyId, reason: failure.reason },
-        'location not expected any more, the CRM issues no tokens for it',
+        'location no longer expected, the CRM issues no tokens for it',
       );
       await announce(locationId);
     } catch (error) {
@@ -39,5 +39,5 @@ export function createForgetRefused({ grants, announce, log }: ForgetRefusedDeps
   };
 }
 
-/** A 401 is about the token of the company, and a paused location can become active again. */
+/** A 401 concerns the token of the company. A paused location fails as `inactive` and can become active again. */
 const isRefusal = ({ kind, status }: FailedAttempt) => kind === 'refused' && status !== 401;

@@ -9,8 +9,8 @@ const SUPPRESSED = new Set(['active', 'permanent']);
 /** Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. */
 export function createDndEvents(
   suppressions: Pick<Suppressions, 'set'>,
-  /** Returns a number as texts are addressed to it. */
-  recorded: (phone: string) => string,
+  /** Returns a phone number in the form to which texts are sent: E.164. */
+  asRecorded: (phone: string) => string,
 ) {
   return async (
     locationId: string,
@@ -20,7 +20,7 @@ export function createDndEvents(
     const { phone } = fields;
     const isSuppressed = textsSuppressed(fields);
     if (typeof phone !== 'string' || !/\d/.test(phone) || isSuppressed === undefined) return;
-    await suppressions.set({ locationId, handle: recorded(phone), isSuppressed, source: 'crm', at });
+    await suppressions.set({ locationId, handle: asRecorded(phone), isSuppressed, source: 'crm', at });
   };
 }
 

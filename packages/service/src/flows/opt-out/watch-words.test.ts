@@ -42,7 +42,7 @@ function setUp(given: {
     },
     {
       suppressions: { set: given.set ?? (async () => {}) },
-      recorded: (sender) => sender,
+      asRecorded: (sender) => (sender === '4155550100' ? '+14155550100' : sender),
       calls: { setDnd: given.setDnd ?? (async () => succeeded(true)) },
       clock,
       log: silentLog,
@@ -83,20 +83,26 @@ describe('opt-out words', () => {
     expect(await Promise.all(acks)).toEqual([DELIVERED, DELIVERED, DELIVERED, DELIVERED]);
   });
 
-  it('E4 change do not disturb in the CRM in the order in which they were sent', async () => {
-    const calls: boolean[] = [];
-    const { clock, deliver } = setUp({
-      async setDnd(_locationId, _handle, isOn) {
-        calls.push(isOn);
-        return calls.length === 1 ? failed('http', { status: 503 }) : succeeded(true);
-      },
-    });
-    await deliver(lease(), frame('START'));
-    await deliver(lease(), frame('STOP'));
-    await until(async () => {
-      await clock.advance(5000);
-      return calls.length === 3;
-    });
-    expect(calls).toEqual([false, false, true]);
-  });
+  it.each([
+    ['chat', frame('STOP')],
+    ['chat in which the number has no country code', { ...frame('STOP', 2), sender: '4155550100' }],
+  ])(
+    'E4 change do not disturb in the CRM in the order in which they were sent, in a %s',
+    async (_chat, stop) => {
+      const calls: boolean[] = [];
+      const { clock, deliver } = setUp({
+        async setDnd(_locationId, _handle, isOn) {
+          calls.push(isOn);
+          return calls.length === 1 ? failed('http', { status: 503 }) : succeeded(true);
+        },
+      });
+      await deliver(lease(), frame('START'));
+      await deliver(lease(), stop);
+      await until(async () => {
+        await clock.advance(5000);
+        return calls.length === 3;
+      });
+      expect(calls).toEqual([false, false, true]);
+    },
+  );
 });

@@ -20,8 +20,8 @@ export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<Ack
 
 export interface WatchWordsDeps {
   readonly suppressions: Pick<Suppressions, 'set'>;
-  /** Returns the sender as texts are addressed to it: a phone number in E.164, also when the Mac reports it without the country code. */
-  readonly recorded: (sender: string) => string;
+  /** Returns the sender in the form to which texts are sent: E.164, even if the Mac reports the number without its country code. */
+  readonly asRecorded: (sender: string) => string;
   readonly calls: DndCalls;
   readonly clock: Clock;
   readonly log: Log;
@@ -35,7 +35,7 @@ const RETRY_POLICY = fixedDelay(3, 5000);
  */
 export function watchWords(
   deliver: Deliver,
-  { suppressions, recorded, calls, clock, log }: WatchWordsDeps,
+  { suppressions, asRecorded, calls, clock, log }: WatchWordsDeps,
 ): Deliver {
   const chats = new SerialByKey<MessageReceivedFrame, { readonly ack: Promise<AckOutcome> } | 'retry'>();
   /** The CRM keeps the last change of a contact, so an earlier word must not be applied after a later one. */
@@ -60,7 +60,7 @@ export function watchWords(
     try {
       await suppressions.set({
         locationId,
-        handle: recorded(frame.sender),
+        handle: asRecorded(frame.sender),
         isSuppressed,
         source: 'word',
         at: Number.isNaN(sentAt) ? undefined : Math.min(sentAt, clock.now()),
@@ -92,7 +92,7 @@ export function watchWords(
     if (started === 'retry') return started;
     const outcome = await started.ack;
     if (outcome !== 'retry' && isSuppressed !== undefined)
-      void contacts.add(`${locationId} ${frame.sender}`, frame, () =>
+      void contacts.add(`${locationId} ${asRecorded(frame.sender)}`, frame, () =>
         setDnd(locationId, frame.sender, isSuppressed),
       );
     return outcome;

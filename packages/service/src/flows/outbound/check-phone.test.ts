@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 
 import { phoneCheck, recordedForms } from './check-phone.ts';
 
+const formsOf = (country: string, given: string) => recordedForms(phoneCheck(country), given, country);
+
 it.each([
   ['US', '+14155550100', ['+14155550100', '4155550100']],
   ['US', '(415) 555-0100', ['+14155550100', '4155550100']],
@@ -13,10 +15,18 @@ it.each([
   ['US', ' Anna.B@Example.com', [' Anna.B@Example.com']],
   ['US', '0171 1234567', ['0171 1234567']],
 ])('with default country %s, %j is recorded in these forms: %j', (country, given, forms) => {
-  expect(recordedForms(phoneCheck(country), given)).toEqual(forms);
+  expect(formsOf(country, given)).toEqual(forms);
 });
 
-it('a number without its country code that is another number in the default country is not one of its forms', () => {
-  expect(recordedForms(phoneCheck('IT'), '+393471234567')).toEqual(['+393471234567', '3471234567']);
-  expect(recordedForms(phoneCheck('US'), '+393471234567')).toEqual(['+393471234567']);
+it('omits the form without the country code when it is a different number in the default country', () => {
+  expect(formsOf('IT', '+393471234567')).toEqual(['+393471234567', '3471234567']);
+  expect(formsOf('US', '+393471234567')).toEqual(['+393471234567']);
+});
+
+it.each([
+  ['US', '+299321000'],
+  ['US', '+50021234'],
+  ['DE', '+4791234567'],
+])('omits the form without the country code when it is a short code in %s: %s', (country, given) => {
+  expect(formsOf(country, given)).toEqual([given]);
 });

@@ -42,13 +42,15 @@ export function recordedPhone(checkPhone: CheckPhone, given: string): string {
 
 /**
  * Returns the forms in which a number may be recorded: normalised, as given, and without its country code, as a Mac may report it. The
- * last one is left out when it is another number in the default country.
+ * form without the country code is omitted when it is a different number or a short code in the default country.
  */
-export function recordedForms(checkPhone: CheckPhone, given: string): string[] {
+export function recordedForms(checkPhone: CheckPhone, given: string, defaultCountry: string): string[] {
   const phone = checkPhone(given);
   if (phone instanceof Rejection) return [given];
-  const national = parsePhoneNumberFromString(phone)?.formatNational().replace(/\D/g, '') ?? phone;
-  const isSame = [phone, national].includes(recordedPhone(checkPhone, national));
+  const parsed = parsePhoneNumberFromString(phone);
+  const national = parsed?.formatNational().replace(/\D/g, '') ?? phone;
+  const isShortCode = SHORT_CODE.test(national) && parsed?.country !== defaultCountry;
+  const isSame = !isShortCode && [phone, national].includes(recordedPhone(checkPhone, national));
   return [...new Set([phone, given.replace(SEPARATORS, ''), ...(isSame ? [national] : [])])];
 }
 

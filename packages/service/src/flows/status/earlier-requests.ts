@@ -13,7 +13,7 @@ const EARLIER_RUN_MS = 11_000;
 /** No `pending` is retried for longer than this, timeouts included. */
 const MAX_PENDING_MS = 180_000;
 
-/** Restores the requests of earlier runs and other nodes that the Mac reports here (A4, A5). */
+/** Restores requests of earlier runs and other nodes when the Mac reports them here (A4, A5). */
 export class EarlierRequests {
   readonly #deps: EarlierRequestsDeps;
   readonly #attempts: SharedAttempts;
@@ -27,11 +27,12 @@ export class EarlierRequests {
     this.#history = history;
   }
 
+  /** Remembers when this process first saw the lease: calls of an earlier run may be in flight for `EARLIER_RUN_MS` from then on. */
   noteLease(lease: Lease): void {
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
   }
 
-  /** Waits as long as a `pending` of theirs may still arrive. Resolves with undefined when the request id is not one of ours. */
+  /** Waits as long as an earlier `pending` may still arrive at the CRM. Resolves with undefined when the request id is not one of ours. */
   recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { requestId } = frame;
     const recall = this.#recalls.get(requestId) ?? this.#recall(lease, frame);
@@ -58,13 +59,13 @@ export class EarlierRequests {
       attempt.outcome = outcome;
       attempt.terminal = DELIVERED;
     } else if (attempt.locationId === lease.locationId) {
-      const isUntold = !statuses.includes('pending');
-      if (unsettledMs > 0 && isUntold && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS)
+      const hasPending = statuses.includes('pending');
+      if (unsettledMs > 0 && !hasPending && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS)
         await clock.sleep(unsettledMs);
       attempt.restored = sent === undefined ? 'unverified' : 'known';
       request.attempt = this.#attempts.restore(attempt, lease);
       // The former owner lost the location before it could send it. One that was killed may have sent it.
-      attempt.isPendingMissing = isUntold && otherNodes !== undefined && unsettledMs === 0;
+      attempt.isPendingMissing = !hasPending && otherNodes !== undefined && unsettledMs === 0;
     }
     // What only the Mac knows, and the CRM is not asked about, must not push other requests out of the cache (T32).
     if (sent !== undefined || attempt.messageId !== undefined)
@@ -72,7 +73,7 @@ export class EarlierRequests {
     return request;
   }
 
-  /** How long a call of an earlier run may be in flight. */
+  /** How much longer a call of an earlier run may be in flight. */
   #unsettledMs(lease: Lease): number {
     const now = this.#deps.clock.monotonic();
     return Math.max(0, (this.#leaseSince.get(lease) ?? now) + EARLIER_RUN_MS - now);

@@ -60,8 +60,9 @@ export function createStatusReports(deps: StatusReportsDeps): StatusReports {
 }
 
 /**
- * Which attempt of its message a request belongs to is decided in `SharedAttempts` (A5), what the CRM was told before in `EarlierRequests` and
- * `StatusHistory`, what may follow that in `mayFollow`, when it is sent in `DeliveryQueue` (A4), and how often in `STATUS_RETRY_POLICIES` (A11).
+ * `SharedAttempts` decides which attempt of its message a request belongs to (A5). `EarlierRequests` and `StatusHistory` find what the CRM
+ * was told before, and `mayFollow` decides what may follow it. `DeliveryQueue` decides when a status is sent (A4), and
+ * `STATUS_RETRY_POLICIES` how often (A11).
  */
 class QueuedReports implements StatusReports {
   readonly #deps: StatusReportsDeps;
@@ -117,7 +118,7 @@ class QueuedReports implements StatusReports {
         ...(error && { code: error.code }),
         detail: { status, ...(guid !== undefined && { guid }) },
       });
-    const attempt = this.#attempts.endedBy(request, frame);
+    const attempt = this.#attempts.report(request, frame);
     if (attempt === undefined) return Promise.resolve({ outcome: 'skipped' });
     if (attempt.terminal !== undefined) {
       attempt.delivery?.takeOver(lease);

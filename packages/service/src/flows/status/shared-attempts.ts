@@ -63,7 +63,10 @@ export class SharedAttempts {
     return { status: await lastStatus, isUnderWay: outcome !== 'failed', epoch };
   }
 
-  /** Adds the request of `own`. Returns the attempt that needs a `pending`: a new one, or one that another node may have reported since. */
+  /**
+   * Adds a published request. `own` becomes its attempt unless it repeats a message whose attempt has not failed. Returns the attempt that
+   * needs a `pending`: a new one, or one that another node may have reported since.
+   */
   publish(own: MessageAttempt, lease: Lease): MessageAttempt | undefined {
     const known = this.#attempts.get(own.key ?? '');
     const shared = known?.outcome === 'failed' ? undefined : known;
@@ -80,7 +83,7 @@ export class SharedAttempts {
     return shared.outcome === undefined && this.refresh(shared, lease) ? shared : undefined;
   }
 
-  /** Returns whether a rejected request is a failed attempt of its own. Otherwise it says nothing new about the message. */
+  /** Adds a rejected request as a failed attempt. Returns false when the rejection says nothing new about the message. */
   reject(own: MessageAttempt): boolean {
     const known = this.#attempts.get(own.key ?? '');
     // The message is on its way or was delivered: the rejection of a repeat does not change that.
@@ -100,8 +103,8 @@ export class SharedAttempts {
     return known ?? own;
   }
 
-  /** Returns the attempt that a report ends or has ended, or undefined if it ends none. */
-  endedBy(request: KnownRequest, frame: MessageStatusFrame): MessageAttempt | undefined {
+  /** Adds a report of the Mac. Returns the attempt that it ends or has ended, or undefined when it ends none. */
+  report(request: KnownRequest, frame: MessageStatusFrame): MessageAttempt | undefined {
     const { attempt, isRepeat, isReported } = request;
     request.isReported = true;
     // The Mac rejects another text under the same id (M4). The message itself is still under way.
@@ -115,7 +118,7 @@ export class SharedAttempts {
     return latest !== current && latest.outcome !== 'failed' ? undefined : current;
   }
 
-  /** A repeat that succeeds after the attempt it shared has failed belongs to a later one (A5). */
+  /** Returns the attempt that a report belongs to. A repeat that succeeds after its shared attempt failed belongs to a later one (A5). */
   #afterFailure(shared: MessageAttempt, { requestId, status }: MessageStatusFrame): MessageAttempt {
     if (status === 'failed' || shared.outcome === 'delivered') return shared;
     const latest = this.#latest(shared);
@@ -151,7 +154,7 @@ export class SharedAttempts {
 
   /**
    * Reads the attempt's last status again if another node may have owned the location, and reported, since it was read. Returns whether
-   * that is so.
+   * it is read again.
    */
   refresh(attempt: MessageAttempt, lease: Lease): boolean {
     const { lastStatus, epoch } = attempt;

@@ -16,7 +16,7 @@ const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 /** A Monday. */
 const START = Date.UTC(2026, 8, 7);
-const LATE_MS = 10_000;
+const JOURNAL_LAG_MS = 10_000;
 
 /** Texts per hour, by the time since Monday 00:00. */
 type Rate = (sinceMonday: number) => number;
@@ -50,7 +50,7 @@ async function start(seed: number) {
   cleanup.add(() => database.close());
   const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [Buffer.alloc(32, 1)] });
   cleanup.add(() => journal.close());
-  const watch = new LineWatch({ journal, now: () => clock.now(), lateMs: LATE_MS });
+  const watch = new LineWatch({ journal, now: () => clock.now(), journalLagMs: JOURNAL_LAG_MS });
   let count = 0;
   const record = (locationId: string, direction: 'inbound' | 'outbound') => {
     const id = `m${count++}`;
@@ -149,6 +149,6 @@ describe('silence of a line', () => {
     const first = clock.now();
     await clock.advance(60_000);
     await silentLines();
-    expect(read.mock.calls).toEqual([[first - LATE_MS]]);
+    expect(read.mock.calls).toEqual([[first - JOURNAL_LAG_MS]]);
   });
 });

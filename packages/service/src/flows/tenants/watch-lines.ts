@@ -7,8 +7,8 @@ import type { LineTraffic } from './tenant-path.ts';
 export interface LineWatchDeps {
   readonly journal: Pick<JournalReader, 'inboundHours' | 'lastInbound' | 'troubledSends' | 'counts'>;
   readonly now: () => number;
-  /** How long after its time a text can appear in the journal. */
-  readonly lateMs: number;
+  /** How long after its time a text may appear in the journal. */
+  readonly journalLagMs: number;
 }
 
 /** A location with a connected Mac. */
@@ -79,11 +79,11 @@ export class LineWatch {
 
   /** Reads the history of lines that were not connected at the last check, and the newest texts of the others. */
   async #learn(connected: Iterable<ConnectedLine>, at: number): Promise<void> {
-    const { journal, lateMs } = this.#deps;
+    const { journal, journalLagMs } = this.#deps;
     const recent =
       this.#readUntil === undefined
         ? new Map<string, number>()
-        : await journal.lastInbound(this.#readUntil - lateMs);
+        : await journal.lastInbound(this.#readUntil - journalLagMs);
     // Set before the first line is read: if this check fails, the lines read so far are kept, and the next check must find their newer texts.
     this.#readUntil ??= at;
     const check = ++this.#checks;

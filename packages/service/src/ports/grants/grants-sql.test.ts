@@ -78,7 +78,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
   });
 
   it.each(['before', 'after'])(
-    'E2 a location stays expected that is announced %s its refusal is recorded',
+    'E2 a location that is announced %s its refusal is recorded stays expected',
     async (when) => {
       const { grants, clock, waiting } = await open();
       await grants.store({ ...company, ...tokens, issuedAt: 1000 });

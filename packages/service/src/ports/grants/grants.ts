@@ -44,11 +44,11 @@ export interface InstallEvent {
   readonly ownerId: string;
   readonly companyId: string | null;
   readonly at: number | undefined;
-  /** Not announced: the location was listed when its company authorised the app. */
+  /** Whether the location was listed when its company authorised the app, and not announced by the CRM. */
   readonly isListed?: boolean;
 }
 
-/** The CRM issues no tokens of a location to this company. */
+/** The CRM refused to issue the tokens of a location to this company. */
 export interface Refusal {
   readonly ownerId: string;
   readonly companyId: string;

@@ -52,7 +52,7 @@ export function journalReadsContract(fixture: JournalFixture): void {
     expect(await journal.show('guid-2')).toBeUndefined();
   });
 
-  it('finds an entry by id, messageId or guid only at some locations', async () => {
+  it('finds an entry by id, messageId or guid only at the given locations', async () => {
     const { clock, journal } = fixture;
     const found = async (id: string, locationIds?: string[]) => (await journal.show(id, locationIds))?.id;
     for (const [direction, messageId] of [

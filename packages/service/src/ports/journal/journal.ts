@@ -147,8 +147,8 @@ export interface RecentSend extends Pick<MessageSummary, 'state' | 'code' | 'cre
 export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
   /**
-   * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message. Without
-   * `locationIds`, those of all locations.
+   * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message.
+   * Searches all locations without `locationIds`.
    */
   show(id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined>;
   /** Resolves with the entries of a message, at most the newest hundred, oldest first. */
@@ -186,7 +186,7 @@ export interface JournalReader {
 }
 
 export interface PersonQuery {
-  /** The phone number or email address, in full: in every form in which it may be recorded. */
+  /** The complete phone number or email address, in every form in which it may be recorded. */
   readonly handles: readonly string[];
   /** Undefined: all locations. */
   readonly locationIds?: readonly string[] | undefined;
