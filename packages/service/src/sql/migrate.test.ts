@@ -10,8 +10,6 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { createSqlGrants } from '../ports/grants/grants-sql.ts';
-import { createVault } from '../ports/grants/vault.ts';
 import { createSqlGuids } from '../ports/guids/guids-sql.ts';
 import { createSqlJournal } from '../ports/journal/journal-sql.ts';
 import { keyedHash } from '../ports/journal/keyed-hash.ts';
@@ -134,23 +132,6 @@ describe('migrate', () => {
     });
     await guids.close();
     await journal.close();
-    await database.close();
-  });
-
-  it('E2 treats an expected location from before announcements had a time as announced when it was recorded', async () => {
-    const file = join(folder, 'before-announcements.sqlite');
-    const sqlite = openSqlite(file);
-    await migrateSqlite(sqlite, { to: '0021-entries-of-claims' });
-    sqlite.exec(`
-      INSERT INTO oauth_grants (kind, owner_id, company_id, access_token, expires_at, state, refreshed_at, event_at, created_at, updated_at)
-        VALUES ('location', 'loc', 'comp', '', 0, 'expected', 0, 0, 1000, 1000)`);
-    sqlite.close();
-    const database = await openDatabase({ engine: 'sqlite', file }, () => {});
-    const grants = createSqlGrants({ database, clock: new FakeClock(), vault: createVault([]) });
-    const refused = (announcedBefore: number) =>
-      grants.removeRefused({ ownerId: 'loc', companyId: 'comp', requestedAt: 2000, announcedBefore });
-    expect(await refused(999)).toBe(false);
-    expect(await refused(1000)).toBe(true);
     await database.close();
   });
 

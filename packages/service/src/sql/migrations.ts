@@ -440,15 +440,10 @@ const entriesOfClaims: Migration = {
   },
 };
 
-/** A location that the CRM announced recently stays expected when its tokens are refused. */
-const announcedInstalls: Migration = {
+/** An expected location is removed an hour after the CRM first refused its tokens. */
+const refusedInstalls: Migration = {
   async up(db: Kysely<unknown>) {
-    await db.schema
-      .alterTable('oauth_grants')
-      .addColumn('announced_at', 'bigint', (c) => c.notNull().defaultTo(0))
-      .execute();
-    // It was not recorded which of them were announced.
-    await sql`UPDATE oauth_grants SET announced_at = updated_at WHERE state = 'expected'`.execute(db);
+    await db.schema.alterTable('oauth_grants').addColumn('refused_at', 'bigint').execute();
   },
 };
 
@@ -486,5 +481,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0019-locations-of-a-license': locationsOfLicense,
   '0020-blocks-of-messages': blocksOfMessages,
   '0021-entries-of-claims': entriesOfClaims,
-  '0022-announced-installs': announcedInstalls,
+  '0022-refused-installs': refusedInstalls,
 };

@@ -74,8 +74,8 @@ export interface Schema {
     event_at: number;
     /** 1: issued to the company, and therefore uninstalled with it. */
     derived: number;
-    /** When the CRM last announced the installation, by the clock of the node. 0: never. */
-    announced_at: Generated<number>;
+    /** When the CRM first refused the tokens of this expected location. */
+    refused_at: Generated<number | null>;
     created_at: number;
     updated_at: number;
   };

@@ -6,6 +6,7 @@ import { DAY_MS, page, REFUSED, setUp } from './tokens-fixture.contract.ts';
 import type { Tokens } from './tokens.ts';
 
 const MINUTE_MS = 60_000;
+const PAUSED = failed('inactive', { retryable: false, status: 400, reason: '400 Location is not active' });
 
 /** A company that authorised the app while the CRM had no tokens for its location `locA`. */
 async function setUpListed() {
@@ -29,10 +30,12 @@ async function setUpListed() {
 }
 
 describe('an expected location', () => {
-  it('A6 has no tokens after a later round in which the CRM refuses them', async () => {
-    const { tokens, endpoint, stateOf, serve } = await setUpListed();
+  it('A6 has no tokens when the CRM has refused them for an hour', async () => {
+    const { tokens, endpoint, clock, stateOf, serve } = await setUpListed();
     expect(await tokens.bearer('locA', 'oauth')).toEqual({ missing: 'reauth_required' });
     endpoint.mint = async () => REFUSED;
+    await serve();
+    await clock.advance(60 * MINUTE_MS);
     await serve();
     expect(await stateOf('locA')).toBeUndefined();
     expect(await tokens.bearer('locA', 'oauth')).toEqual({ missing: 'none' });
@@ -47,12 +50,15 @@ describe('an expected location', () => {
       failed('refused', { retryable: false, status: 401, reason: '401 Invalid JWT' }),
     ],
     [
-      'a paused location',
-      failed('inactive', { retryable: false, status: 400, reason: '400 Location is not active' }),
+      'a token of its company without the scope',
+      failed('refused', { retryable: false, status: 403, reason: '403 Forbidden' }),
     ],
+    ['a paused location', PAUSED],
   ] as const)('E2 is served later after %s', async (_what, failure) => {
-    const { endpoint, mint, stateOf, serve } = await setUpListed();
+    const { endpoint, mint, clock, stateOf, serve } = await setUpListed();
     endpoint.mint = async () => failure;
+    await serve();
+    await clock.advance(2 * 60 * MINUTE_MS);
     await serve();
     expect(await stateOf('locA')).toBe('expected');
     endpoint.mint = mint;
@@ -60,11 +66,12 @@ describe('an expected location', () => {
     expect(await stateOf('locA')).toBe('active');
   });
 
-  it('E2 is requested again for an hour when the CRM announced it and refuses its tokens', async () => {
+  it('E2 is requested again for an hour after the CRM first refused its tokens', async () => {
     const { endpoint, mint, clock, stateOf, serve, announce } = await setUpListed();
-    endpoint.mint = async () => REFUSED;
-    await announce('locA');
     await announce('locB');
+    await clock.advance(2 * 60 * MINUTE_MS);
+    endpoint.mint = async () => REFUSED;
+    await serve();
     await clock.advance(59 * MINUTE_MS);
     await serve();
     expect([await stateOf('locA'), await stateOf('locB')]).toEqual(['expected', 'expected']);
@@ -74,16 +81,36 @@ describe('an expected location', () => {
     expect([await stateOf('locA'), await stateOf('locB')]).toEqual(['active', undefined]);
   });
 
+  it('A6 has no tokens when none came within a day', async () => {
+    const { tokens, endpoint, clock, stateOf, serve } = await setUpListed();
+    endpoint.mint = async () => PAUSED;
+    await clock.advance(DAY_MS + 1);
+    await serve();
+    expect(await stateOf('locA')).toBeUndefined();
+    expect(await tokens.bearer('locA', 'oauth')).toEqual({ missing: 'none' });
+  });
+
+  it('E2 is requested from the company that the CRM announced last', async () => {
+    const { endpoint, mint, grants, clock, stateOf, serve, announce } = await setUpListed();
+    const issued = { accessToken: 'access', refreshToken: 'refresh', expiresAt: clock.now() + DAY_MS };
+    await grants.store({ kind: 'company', ownerId: 'comp2', companyId: 'comp2', ...issued });
+    endpoint.mint = async (...given) => (given[1] === 'comp2' ? mint(...given) : REFUSED);
+    await announce('locA', 'comp2');
+    await serve();
+    expect(await stateOf('locA')).toBe('active');
+  });
+
   it('E2 of an unknown company is not removed because another company has no tokens for it', async () => {
     const { endpoint, clock, stateOf, serve, announce } = await setUpListed();
     endpoint.mint = async () => REFUSED;
     await announce('locB', null);
+    await serve();
     await clock.advance(DAY_MS / 2);
     await serve();
     expect([await stateOf('locA'), await stateOf('locB')]).toEqual([undefined, 'expected']);
   });
 
-  it('E2 is remembered for a day after it was announced again', async () => {
+  it('E2 stays expected for a day after a second announcement', async () => {
     const { endpoint, mint, clock, stateOf, serve, announce } = await setUpListed();
     await clock.advance(DAY_MS + 1);
     await announce('locA');
@@ -96,7 +123,7 @@ describe('an expected location', () => {
     ['the CRM announces it', 'announced'],
     ['its company authorises the app again', 'listed'],
   ] as const)('E2 stays expected when %s during a request that the CRM refuses', async (_what, how) => {
-    const { another, endpoint, clock, install, stateOf, serve, announce } = await setUpListed();
+    const { another, endpoint, grants, clock, install, stateOf, serve, announce } = await setUpListed();
     const unavailable = endpoint.mint.bind(endpoint);
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     let isRequested = false;
@@ -106,6 +133,8 @@ describe('an expected location', () => {
       await held;
       return REFUSED;
     };
+    await grants.refuse({ ownerId: 'locA', companyId: 'comp1', requestedAt: clock.now(), firstUntil: 0 });
+    await clock.advance(60 * MINUTE_MS);
     const round = serve();
     await until(() => isRequested);
     await clock.advance(1);

@@ -76,14 +76,16 @@ export function createAppEvents({ grants, mint, announceRemoval, now, log }: App
 
   async function serveAll(): Promise<void> {
     try {
-      for (const { ownerId, companyId } of await grants.expected(now() - EXPECTED_MS))
-        await serve(ownerId, companyId);
+      const since = now() - EXPECTED_MS;
+      // No tokens came in time. Without a grant, the statuses of these locations are skipped (A6).
+      for (const ownerId of await grants.removeExpectedBefore(since)) await announceRemoval(ownerId);
+      for (const { ownerId, companyId } of await grants.expected(since)) await serve(ownerId, companyId);
     } catch (error) {
       log.warn({ event: 'app.expected_failed', err: error }, 'expected installations not read');
     }
   }
 
-  /** Never rejects. An installation whose request fails stays expected, unless the CRM refuses it. */
+  /** Never rejects. An installation whose request fails remains expected unless the CRM refuses it. */
   async function serve(locationId: string, companyId: string | null): Promise<void> {
     try {
       const companies = companyId === null ? await companiesKnown() : [companyId];

@@ -5,7 +5,7 @@ import { fixedDelay } from '../../ports/crm/retry-policies.ts';
 import { retry } from '../../ports/crm/retry.ts';
 import type { Grants } from '../../ports/grants/grants.ts';
 import { EXPECTED_MS } from './app-events.ts';
-import type { ForgetRefused } from './forget-refused.ts';
+import type { RecordRefusal } from './record-refusal.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type InstallOutcome =
@@ -28,7 +28,7 @@ export interface InstallDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly announce: (ownerId: string) => Promise<void>;
-  readonly forgetRefused: ForgetRefused;
+  readonly recordRefusal: RecordRefusal;
   /** Locations whose tokens this process is requesting for an installation of their company. */
   readonly requesting: Set<string>;
 }
@@ -39,7 +39,7 @@ const RESPOND_WITHIN_MS = 8000;
 
 /** Exchanges the code of an OAuth callback: tokens of a location are stored, a company's are exchanged for those of its locations (O1, O9). */
 export function createInstallApp(deps: InstallDeps): (code: string) => Promise<InstallOutcome> {
-  const { grants, endpoint, clock, log, announce, forgetRefused, requesting } = deps;
+  const { grants, endpoint, clock, log, announce, recordRefusal, requesting } = deps;
 
   return async function installApp(code) {
     const issued = await endpoint.exchange(code);
@@ -157,7 +157,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
   ): Promise<void> {
     try {
       for (const ownerId of locationIds)
-        await grants.expect({ kind: 'location', ownerId, companyId, at, isListed: true });
+        await grants.expect({ kind: 'location', ownerId, companyId, at });
     } catch (error) {
       log.warn(
         { event: 'oauth.locations_not_recorded', companyId, err: error },
@@ -180,7 +180,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
         { event: 'oauth.location_token_failed', locationId, companyId, reason: issued.reason },
         'no tokens for a location of a company',
       );
-      await forgetRefused(issued, { ownerId: locationId, companyId, requestedAt });
+      await recordRefusal(issued, { ownerId: locationId, companyId, requestedAt });
     } catch (error) {
       log.warn(
         { event: 'oauth.location_token_failed', locationId, companyId, err: error },

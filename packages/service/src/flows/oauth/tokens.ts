@@ -7,10 +7,10 @@ import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grant, Grants } from '../../ports/grants/grants.ts';
 import { createAppEvents } from './app-events.ts';
 import type { AppEvents } from './app-events.ts';
-import { createForgetRefused } from './forget-refused.ts';
-import type { ForgetRefused } from './forget-refused.ts';
 import { createInstallApp } from './install-app.ts';
 import type { InstallOutcome } from './install-app.ts';
+import { createRecordRefusal } from './record-refusal.ts';
+import type { RecordRefusal } from './record-refusal.ts';
 import { createGrantRefreshes } from './refresh-grant.ts';
 import type { GrantRefreshes, RefreshDeps } from './refresh-grant.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
@@ -87,7 +87,7 @@ export function createTokens(deps: TokensDeps): Tokens {
 class CachedTokens implements Tokens {
   readonly #deps: TokensDeps;
   readonly #refreshes: GrantRefreshes | undefined;
-  readonly #forgetRefused: ForgetRefused | undefined;
+  readonly #recordRefusal: RecordRefusal | undefined;
   readonly appEvents: AppEvents | undefined;
   readonly #install: ((code: string) => Promise<InstallOutcome>) | undefined;
   readonly #cached = new Map<string, CachedToken>();
@@ -108,10 +108,10 @@ class CachedTokens implements Tokens {
       const { grants, endpoint } = oauth;
       const common = { grants, endpoint, clock, log, announce };
       this.#refreshes = createGrantRefreshes({ ...common, failpoint, ...(refreshed && { refreshed }) });
-      const forgetRefused = createForgetRefused(common);
-      this.#forgetRefused = forgetRefused;
+      const recordRefusal = createRecordRefusal(common);
+      this.#recordRefusal = recordRefusal;
       const requesting = new Set<string>();
-      this.#install = createInstallApp({ ...common, forgetRefused, requesting });
+      this.#install = createInstallApp({ ...common, recordRefusal, requesting });
       this.appEvents = createAppEvents({
         grants,
         mint: async (locationId, companyId) =>
@@ -269,7 +269,7 @@ class CachedTokens implements Tokens {
     });
     if (minted === undefined) return undefined;
     if ('ok' in minted) {
-      await this.#forgetRefused?.(minted, { ownerId: locationId, companyId, requestedAt });
+      await this.#recordRefusal?.(minted, { ownerId: locationId, companyId, requestedAt });
       return undefined;
     }
     if (minted.state !== 'active') return undefined;

@@ -82,11 +82,13 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     async (when) => {
       const { grants, clock, waiting } = await open();
       await grants.store({ ...company, ...tokens, issuedAt: 1000 });
-      await grants.expect({ ...location, at: 1000, isListed: true });
-      const [requestedAt, announcedBefore] = [clock.now(), clock.now() - 1];
+      await grants.expect({ ...location, at: 1000 });
+      await clock.advance(1);
+      const refusal = { ownerId: 'loc1', companyId: 'comp1', requestedAt: clock.now() };
+      await grants.refuse({ ...refusal, firstUntil: 0 });
+      await clock.advance(1);
       const announce = () => grants.expect({ ...location, at: 2000 });
-      const refuse = () =>
-        grants.removeRefused({ ownerId: 'loc1', companyId: 'comp1', requestedAt, announcedBefore });
+      const refuse = () => grants.refuse({ ...refusal, firstUntil: refusal.requestedAt });
       const { promise: held, resolve: release } = Promise.withResolvers<void>();
       const requesting = grants.exclusively('location', 'loc1', () => held);
       const [first, second] = when === 'before' ? [announce, refuse] : [refuse, announce];

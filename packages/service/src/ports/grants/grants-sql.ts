@@ -1,6 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
-import type { Selectable, Transaction } from 'kysely';
+import type { ExpressionBuilder, Selectable, Transaction } from 'kysely';
 
 import { EngineError } from '../../errors.ts';
 import { inChunks } from '../../sql/in-chunks.ts';
@@ -153,6 +153,16 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return rows.map(viewOf);
       }),
+    removeExpectedBefore: (time) =>
+      guarded(async () => {
+        const rows = await db
+          .deleteFrom('oauth_grants')
+          .where('state', '=', 'expected')
+          .where('updated_at', '<', time)
+          .returning('owner_id')
+          .execute();
+        return rows.map(({ owner_id }) => owner_id);
+      }),
     exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
     recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
     list: () =>
@@ -196,18 +206,29 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .executeTakeFirst();
         return numDeletedRows > 0n;
       }),
-    removeRefused: ({ ownerId, companyId, requestedAt, announcedBefore }) =>
+    refuse: ({ ownerId, companyId, requestedAt, firstUntil }) =>
       guarded(async () => {
+        const isRefused = (row: ExpressionBuilder<Schema, 'oauth_grants'>) =>
+          row.and([
+            row('kind', '=', 'location'),
+            row('owner_id', '=', ownerId),
+            row('company_id', '=', companyId),
+            row('state', '=', 'expected'),
+            row('updated_at', '<=', requestedAt),
+          ]);
         const { numDeletedRows } = await db
           .deleteFrom('oauth_grants')
-          .where('kind', '=', 'location')
-          .where('owner_id', '=', ownerId)
-          .where('company_id', '=', companyId)
-          .where('state', '=', 'expected')
-          .where('updated_at', '<=', requestedAt)
-          .where('announced_at', '<=', announcedBefore)
+          .where(isRefused)
+          .where('refused_at', '<=', firstUntil)
           .executeTakeFirst();
-        return numDeletedRows > 0n;
+        if (numDeletedRows > 0n) return true;
+        await db
+          .updateTable('oauth_grants')
+          .set({ refused_at: requestedAt })
+          .where(isRefused)
+          .where('refused_at', 'is', null)
+          .execute();
+        return false;
       }),
     privateToken: (locationId) =>
       guarded(async () => {
@@ -352,19 +373,19 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     const before = await locked(trx, event.kind, event.ownerId);
     const newest = Math.max(before?.event_at ?? 0, company?.event_at ?? 0);
     const at = event.at ?? Math.max(clock.now(), newest);
-    const announced = event.isListed === true ? {} : { announced_at: clock.now() };
     if (before === undefined || (before.state === 'uninstalled' && before.event_at < at)) {
-      // The uninstallation of the company arrived first.
-      const isOver = company?.state === 'uninstalled' && company.event_at > at;
-      await empty(trx, event, isOver ? 'uninstalled' : 'expected', isOver ? newest : at, before, announced);
+      const isUninstalledSince = company?.state === 'uninstalled' && company.event_at > at;
+      const [state, eventAt] = isUninstalledSince
+        ? (['uninstalled', newest] as const)
+        : (['expected', at] as const);
+      await empty(trx, event, state, eventAt, before);
     } else if (before.state === 'expected' || (before.event_at <= at && before.state !== 'uninstalled'))
       await trx
         .updateTable('oauth_grants')
         .set({
           event_at: Math.max(at, before.event_at),
-          company_id: before.company_id ?? event.companyId,
-          ...announced,
-          ...(before.state === 'expected' && { updated_at: clock.now() }),
+          company_id: companyAfter(before, event, at),
+          ...(before.state === 'expected' && { updated_at: clock.now(), refused_at: null }),
         })
         .where('kind', '=', event.kind)
         .where('owner_id', '=', event.ownerId)
@@ -403,7 +424,6 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     state: 'expected' | 'uninstalled',
     eventAt: number,
     before: Row | undefined,
-    announced: { announced_at?: number } = {},
   ): Promise<void> {
     const now = after(before?.refreshed_at ?? 0, clock.now());
     const row = {
@@ -417,7 +437,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       updated_at: now,
       event_at: eventAt,
       derived: state === 'expected' ? 1 : (before?.derived ?? 0),
-      ...announced,
+      refused_at: null,
     };
     await trx
       .insertInto('oauth_grants')
@@ -442,6 +462,12 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
 
 /** The CRM gives the time of issue in whole seconds. Within one second, the last arrival wins. */
 const ISSUED_WITHIN_MS = 1000;
+
+/** A location that waits for its tokens may have moved to another company. */
+const companyAfter = (before: Row, { companyId }: InstallEvent, at: number): string | null =>
+  before.state === 'expected' && before.event_at <= at
+    ? (companyId ?? before.company_id)
+    : (before.company_id ?? companyId);
 
 const VIEWED = [
   'kind',

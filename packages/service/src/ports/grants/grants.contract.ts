@@ -251,59 +251,92 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await grants.list()).toEqual([]);
     });
 
-    const refused = (more: Partial<Refusal> = {}) =>
-      grants.removeRefused({
+    const refuse = (more: Partial<Refusal> = {}) =>
+      grants.refuse({
         ownerId: OWNER,
         companyId: 'comp1',
         requestedAt: clock.now(),
-        announcedBefore: clock.now() - 1000,
+        firstUntil: clock.now() - 1000,
         ...more,
       });
 
-    it('A6 removes a refused location only while it is expected', async () => {
-      expect(await refused()).toBe(false);
-      await grants.expect({ ...EVENT, at: 1000, isListed: true });
-      expect(await refused({ companyId: 'comp2' })).toBe(false);
-      expect(await refused({ ownerId: 'loc2' })).toBe(false);
-      expect(await find()).toMatchObject({ state: 'expected' });
-      expect(await refused()).toBe(true);
+    it('E2 keeps a refused location for some time after its first refusal', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await clock.advance(5000);
+      expect(await refuse()).toBe(false);
+      await clock.advance(999);
+      expect(await refuse()).toBe(false);
+      await clock.advance(1);
+      expect(await refuse()).toBe(true);
       expect(await find()).toBeUndefined();
+    });
+
+    it('A6 removes a refused location only while it is expected, and only for its own company', async () => {
+      const refuseTwice = async (more: Partial<Refusal> = {}) => {
+        await refuse(more);
+        await clock.advance(1000);
+        return refuse({ ...more, requestedAt: clock.now(), firstUntil: clock.now() - 1000 });
+      };
+      expect(await refuseTwice()).toBe(false);
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await refuseTwice({ companyId: 'comp2' })).toBe(false);
+      expect(await refuseTwice({ ownerId: 'loc2' })).toBe(false);
       const stored = await stores(GRANT);
-      expect(await refused()).toBe(false);
+      expect(await refuseTwice()).toBe(false);
       await grants.recordFailure(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
-      expect(await refused()).toBe(false);
+      expect(await refuseTwice()).toBe(false);
       await grants.uninstall({ ...EVENT, at: undefined });
-      expect(await refused()).toBe(false);
+      expect(await refuseTwice()).toBe(false);
       expect(await find()).toMatchObject({ state: 'uninstalled' });
     });
 
-    it('E2 keeps a refused location that was announced recently, whatever the time of the event', async () => {
-      for (const at of [500, 2000, undefined]) {
-        await grants.expect({ ...EVENT, at: 1000, isListed: true });
-        await clock.advance(5000);
+    it.each([500, 2000, undefined])(
+      'E2 waits for a refused location from the beginning when it is expected again, with the time %s',
+      async (at) => {
+        await grants.expect({ ...EVENT, at: 1000 });
+        await refuse();
+        await clock.advance(1000);
         await grants.expect({ ...EVENT, at });
-        await clock.advance(500);
-        await grants.expect({ ...EVENT, at: 1000, isListed: true });
-        expect(await refused()).toBe(false);
-        await clock.advance(500);
-        expect(await refused()).toBe(true);
-      }
-    });
+        expect(await refuse()).toBe(false);
+        await clock.advance(1000);
+        expect(await refuse()).toBe(true);
+      },
+    );
 
-    it('E2 keeps a refused location that was announced before it was listed', async () => {
-      await grants.expect({ ...EVENT, companyId: null, at: 500 });
-      await grants.expect({ ...EVENT, at: 1000, isListed: true });
-      expect(await refused()).toBe(false);
-      expect(await find()).toMatchObject({ state: 'expected', companyId: 'comp1' });
-    });
-
-    it('O9 keeps a refused location that was listed again after the request', async () => {
-      await grants.expect({ ...EVENT, at: 1000, isListed: true });
+    it('E2 keeps a refused location that was expected again after the request', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await refuse();
+      await clock.advance(5000);
       const requestedAt = clock.now();
       await clock.advance(1);
-      await grants.expect({ ...EVENT, at: 1000, isListed: true });
-      expect(await refused({ requestedAt })).toBe(false);
-      expect(await refused()).toBe(true);
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await refuse({ requestedAt })).toBe(false);
+      await clock.advance(1000);
+      expect(await refuse()).toBe(false);
+    });
+
+    it('E2 takes the company of a newer event for a location that waits for its tokens', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await grants.expect({ ...EVENT, companyId: 'comp0', at: 500 })).toMatchObject({
+        companyId: 'comp1',
+      });
+      expect(await grants.expect({ ...EVENT, companyId: 'comp2', at: 2000 })).toMatchObject({
+        companyId: 'comp2',
+      });
+      expect(await grants.expect({ ...EVENT, companyId: null, at: 3000 })).toMatchObject({
+        companyId: 'comp2',
+      });
+    });
+
+    it('A6 removes locations that were last expected before a time', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await grants.expect({ ...EVENT, ownerId: 'loc2', at: 1000 });
+      await stores({ ...GRANT, ownerId: 'loc3' });
+      await clock.advance(5000);
+      await grants.expect({ ...EVENT, ownerId: 'loc2', at: 1000 });
+      expect(await grants.removeExpectedBefore(clock.now())).toEqual([OWNER]);
+      const left = await grants.list();
+      expect(left.map(({ ownerId }) => ownerId)).toEqual(['loc2', 'loc3']);
     });
 
     it('E2 lists a location again that was announced again', async () => {

@@ -44,8 +44,6 @@ export interface InstallEvent {
   readonly ownerId: string;
   readonly companyId: string | null;
   readonly at: number | undefined;
-  /** Whether the location was listed when its company authorised the app, and not announced by the CRM. */
-  readonly isListed?: boolean;
 }
 
 /** The CRM refused to issue the tokens of a location to this company. */
@@ -53,8 +51,8 @@ export interface Refusal {
   readonly ownerId: string;
   readonly companyId: string;
   readonly requestedAt: number;
-  /** An installation that was announced later than this is still expected. */
-  readonly announcedBefore: number;
+  /** The location is removed if its first refusal is not newer than this. */
+  readonly firstUntil: number;
 }
 
 /**
@@ -70,7 +68,8 @@ export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) =
  *   issued: then they are not stored.
  * - `expect` records the installation in a location that has no tokens yet, and `uninstall` deletes the tokens of the owner and those
  *   derived from them. Neither changes the state when a newer event is known. Both may be repeated.
- * - `removeRefused` removes an expected location of the company, unless it was announced recently or listed after the request.
+ * - `refuse` records the first refusal of the tokens of an expected location, or removes the location if that was long enough ago.
+ *   `expect` deletes the record. A location that was expected again after the request does not change.
  * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
  *   token works once. Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
  * - `recordFailure` records a failure, unless the grant was refreshed after it was read.
@@ -83,8 +82,10 @@ export interface Grants {
   expect(event: InstallEvent): Promise<GrantView>;
   /** Resolves with the owners whose calls must stop. */
   uninstall(event: InstallEvent): Promise<string[]>;
-  /** Lists the expected locations that were announced or listed at that time or later. */
+  /** Lists the locations that were expected, or expected again, at that time or later. */
   expected(since: number): Promise<GrantView[]>;
+  /** Removes the locations that were last expected before that time. Resolves with their ids. */
+  removeExpectedBefore(time: number): Promise<string[]>;
   exclusively<T>(
     kind: GrantKind,
     ownerId: string,
@@ -96,10 +97,10 @@ export interface Grants {
   listLocationIds(): Promise<string[]>;
   /** Lists the grants of these locations, in any order. */
   ofLocations(locationIds: readonly string[]): Promise<GrantView[]>;
-  /** Resolves with whether the grant existed. */
+  /** Resolves with true if the grant existed. */
   remove(kind: GrantKind, ownerId: string): Promise<boolean>;
-  /** Resolves with whether the location was removed. */
-  removeRefused(refusal: Refusal): Promise<boolean>;
+  /** Resolves with true if the location was removed. */
+  refuse(refusal: Refusal): Promise<boolean>;
 
   privateToken(locationId: string): Promise<string | undefined>;
   setPrivateToken(locationId: string, token: string): Promise<void>;
