@@ -1,5 +1,6 @@
 // A reporter for vitest that writes when each file failed, and whether anything else did. vitest's JSON report has neither.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import process from 'node:process';
 
 import type { Reporter, TestModule } from 'vitest/node';
@@ -42,6 +43,7 @@ export default class FailureTimes implements Reporter {
       .filter((module) => module.state() === 'failed')
       .map((module) => this.#failed(module));
     const others = errors.length + modules.filter((module) => !isEnded(module)).length;
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, JSON.stringify({ files, others } satisfies Failures));
   }
 
