@@ -105,10 +105,6 @@ const MACS_DRAIN_MS = 5000;
 const RESPONSES_MS = 2000;
 /** A message that takes longer than this needs more than one write. */
 const JOURNAL_HOLD_MS = 200;
-/** A text may be in the journal this much later than its time: a slow disk can hold up the journal for seconds. */
-const JOURNAL_LAG_MS = 10_000;
-/** The same with several nodes, whose clocks differ. */
-const CLUSTER_JOURNAL_LAG_MS = 300_000;
 /** Calls to the CRM in progress get this long. */
 const CALLS_MS = 5000;
 const ENGINES_MS = 1000;
@@ -239,8 +235,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     contended: new RecentOccurrences(now, QUARTER_HOUR_MS),
     seatsRefused: new RecentOccurrences(now, HOUR_MS),
   };
-  const journalLagMs = isSingleNode ? JOURNAL_LAG_MS : CLUSTER_JOURNAL_LAG_MS;
-  const lines = new LineWatch({ journal, now, journalLagMs });
+  const lines = new LineWatch({ journal, now });
   const lineTraffic = { traffic: (locationId: string) => lines.of(locationId), now };
   const macs = composeMacs(context, {
     liveness: (location) => lineOf(lineTraffic, location),

@@ -2,7 +2,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { seeded } from '@footbridge/testkit/seeded';
 import { silentLog } from '@footbridge/testkit/silent-log';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import { openDatabase } from '../../sql/open-database.ts';
@@ -16,7 +16,6 @@ const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 /** A Monday. */
 const START = Date.UTC(2026, 8, 7);
-const JOURNAL_LAG_MS = 10_000;
 
 /** Texts per hour, by the time since Monday 00:00. */
 type Rate = (sinceMonday: number) => number;
@@ -50,7 +49,7 @@ async function start(seed: number) {
   cleanup.add(() => database.close());
   const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [Buffer.alloc(32, 1)] });
   cleanup.add(() => journal.close());
-  const watch = new LineWatch({ journal, now: () => clock.now(), journalLagMs: JOURNAL_LAG_MS });
+  const watch = new LineWatch({ journal, now: () => clock.now() });
   let count = 0;
   const record = (locationId: string, direction: 'inbound' | 'outbound') => {
     const id = `m${count++}`;
@@ -80,7 +79,7 @@ async function start(seed: number) {
       await each?.();
     }
   };
-  return { clock, journal, watch, pass, silentLines };
+  return { clock, watch, pass, silentLines };
 }
 
 describe('silence of a line', () => {
@@ -140,15 +139,5 @@ describe('silence of a line', () => {
     };
     expect(await check(null)).not.toBeNull();
     expect(await check(clock.now())).toBeNull();
-  });
-
-  it('takes into account texts that appear late in the journal', async () => {
-    const { clock, journal, silentLines } = await start(9);
-    const read = vi.spyOn(journal, 'lastInbound');
-    await silentLines();
-    const first = clock.now();
-    await clock.advance(60_000);
-    await silentLines();
-    expect(read.mock.calls).toEqual([[first - JOURNAL_LAG_MS]]);
   });
 });

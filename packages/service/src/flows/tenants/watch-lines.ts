@@ -7,8 +7,6 @@ import type { LineTraffic } from './tenant-path.ts';
 export interface LineWatchDeps {
   readonly journal: Pick<JournalReader, 'inboundHours' | 'lastInbound' | 'troubledSends' | 'counts'>;
   readonly now: () => number;
-  /** How long after its time a text may appear in the journal. */
-  readonly journalLagMs: number;
 }
 
 /** A location with a connected Mac. */
@@ -31,6 +29,8 @@ const NO_TRAFFIC: LineTraffic = { unanswered: null, failing: null, silent: null 
 
 /** Older sends say nothing about the current state. */
 const SENDS_MS = 24 * HOUR_MS;
+/** Other nodes write their journals in batches, and clocks differ. */
+const OVERLAP_MS = 300_000;
 /** On a holiday nothing is sent either. Silence counts only if texts were sent since the first one was expected. */
 const MIN_SENT = 3;
 
@@ -79,11 +79,11 @@ export class LineWatch {
 
   /** Reads the history of lines that were not connected at the last check, and the newest texts of the others. */
   async #learn(connected: Iterable<ConnectedLine>, at: number): Promise<void> {
-    const { journal, journalLagMs } = this.#deps;
+    const { journal } = this.#deps;
     const recent =
       this.#readUntil === undefined
         ? new Map<string, number>()
-        : await journal.lastInbound(this.#readUntil - journalLagMs);
+        : await journal.lastInbound(this.#readUntil - OVERLAP_MS);
     // Set before the first line is read: if this check fails, the lines read so far are kept, and the next check must find their newer texts.
     this.#readUntil ??= at;
     const check = ++this.#checks;
