@@ -95,7 +95,6 @@ describe('a sender whose Mac reports no country code', () => {
     ['US', '1 (415) 555-0188', '+14155550188'],
     ['US', '4155550188(smsfp)', '+14155550188'],
     ['DE', '0171 1234567', '+491711234567'],
-    ['US', '0171 1234567', '+491711234567'],
     ['US', 'Anna@Example.COM', 'anna@example.com'],
   ])('is exported and erased (%s, %s)', async (country, sender, phone) => {
     const bridge = await start({ env: { PHONE_DEFAULT_COUNTRY: country } });
@@ -103,10 +102,22 @@ describe('a sender whose Mac reports no country code', () => {
     const mac = await bridge.connect({ token });
     await mac.register(LOCATION);
     await deliver(mac, { sender, attachments: [await upload(bridge, token, 'a file')] });
-    expect((await data(bridge, phone)).slice(0, 2)).toEqual([1, 1]);
+    expect(await data(bridge, phone)).toEqual([1, 1, 1, 0]);
     const erased = await bridge.operator('POST', ERASE, { phone });
     expect(erased.body).toMatchObject({ messages: 1, files: 1 });
     expect(await data(bridge, phone)).toEqual([0, 0, 0, 0]);
+  });
+
+  it.each([
+    ['090-1234-5678', '+919012345678'],
+    ['0171 1234567', '+491711234567'],
+    ['Bank 72345', '72345'],
+  ])('is not exported or erased with another person who may have the same digits (%s, %s)', async (sender, phone) => {
+    const bridge = await start({});
+    const mac = await bridge.mac();
+    await deliver(mac, { sender });
+    expect(await data(bridge, phone)).toEqual([0, 0, 0, 0]);
+    expect((await bridge.operator('POST', ERASE, { phone })).body).toMatchObject({ messages: 0 });
   });
 
   it('is one person with the recipient of texts: contact, opt-out and search', async () => {

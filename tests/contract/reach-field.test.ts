@@ -101,7 +101,7 @@ describe('the reach of a contact in a custom field', () => {
     const person = { phone: '+14155550188' };
     const exported = async () =>
       (await bridge.operator('POST', '/operator/privacy/export', person)).body['reach'] as unknown[];
-    await mac.ack(mac.received({ sender: '(415) 555-0188', text: 'Hello' }), 60_000);
+    await mac.ack(mac.received({ sender: '1 (415) 555-0188', text: 'Hello' }), 60_000);
     await reply(bridge, mac, 'SMS');
     await until(async () => (await exported()).length === 1);
     await bridge.operator('POST', '/operator/privacy/erase', person);

@@ -279,7 +279,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       : async (lease, frame) => {
           const ack = await inbound.deliver(lease, frame);
           if (ack !== 'retry' && ack.outcome === 'delivered' && !frame.chat.isGroup)
-            reachWriter.messaged(lease.locationId, frame.sender);
+            reachWriter.messaged(lease.locationId, asRecorded(frame.sender));
           return ack;
         };
   return {

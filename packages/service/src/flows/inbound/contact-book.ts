@@ -66,14 +66,15 @@ export class ContactBook {
     this.#found.delete(keyOf(locationId, handle));
   }
 
-  contactsOf(handles: readonly string[]): KnownContact[] {
-    const suffixes = handles.map((handle) => keyOf('', handle));
+  /** `asRecorded` returns a sender in the form in which it is recorded. */
+  contactsOf(handles: readonly string[], asRecorded: (sender: string) => string): KnownContact[] {
+    const wanted = new Set(handles.map(normalised));
     const known = [
       ...[...this.#found.entries()].map(([key, { contactId }]) => ({ key, contactId })),
       ...[...this.#preferred.entries()].map(([key, contactId]) => ({ key, contactId })),
     ].flatMap(({ key, contactId }) => {
-      const suffix = suffixes.find((one) => key.endsWith(one));
-      return suffix === undefined ? [] : [{ locationId: key.slice(0, -suffix.length), contactId }];
+      const [locationId = '', handle = ''] = key.split('\n', 2);
+      return wanted.has(handle) || wanted.has(asRecorded(handle)) ? [{ locationId, contactId }] : [];
     });
     return [...new Map(known.map((contact) => [contact.contactId, contact])).values()];
   }
@@ -196,9 +197,12 @@ const isMissing = (found: Attempt<string | undefined>) =>
 const isRefused = ({ kind }: FailedAttempt) => kind === 'refused';
 const isForbidden = ({ status }: FailedAttempt) => status === 401 || status === 403;
 
-/** Email addresses are compared in lower case, and numbers without separators. A sender that is only a name is compared as it is. */
-function keyOf(locationId: string, handle: string): string {
-  if (handle.includes('@')) return `${locationId} ${handle.toLowerCase()}`;
+/** No location of a Mac contains a line break. */
+const keyOf = (locationId: string, handle: string) => `${locationId}\n${normalised(handle)}`;
+
+/** Email addresses are compared in lower case, and numbers without separators. Any other sender, such as a name, is compared unchanged. */
+function normalised(handle: string): string {
+  if (handle.includes('@')) return handle.toLowerCase();
   const number = handle.replaceAll(SEPARATORS, '');
-  return `${locationId} ${NUMBER.test(number) ? number : handle}`;
+  return NUMBER.test(number) ? number : handle;
 }

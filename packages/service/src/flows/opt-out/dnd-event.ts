@@ -9,7 +9,7 @@ const SUPPRESSED = new Set(['active', 'permanent']);
 /** Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. */
 export function createDndEvents(
   suppressions: Pick<Suppressions, 'set'>,
-  /** Returns a phone number in the form to which texts are sent: E.164. */
+  /** Returns a phone number as a webhook names it: in E.164, and short codes unchanged. */
   asRecorded: (phone: string) => string,
 ) {
   return async (

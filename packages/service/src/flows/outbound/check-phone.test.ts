@@ -9,7 +9,7 @@ it.each([
   ['US', '(415) 555-0100', ['+14155550100', '4155550100']],
   ['US', '1 415 555 0100', ['+14155550100', '14155550100', '4155550100']],
   ['DE', '+49 171 1234567', ['+491711234567', '01711234567']],
-  ['US', '+49 171 1234567', ['+491711234567', '01711234567']],
+  ['US', '+49 171 1234567', ['+491711234567']],
   ['NO', '+4791234567', ['+4791234567', '91234567']],
   ['US', '72345', ['72345']],
   ['US', ' Anna.B@Example.com', [' Anna.B@Example.com']],
@@ -18,7 +18,7 @@ it.each([
   expect(formsOf(country, given)).toEqual(forms);
 });
 
-it('omits the form without the country code when it is a different number in the default country', () => {
+it('omits the form without the country code unless it is the same number in the default country', () => {
   expect(formsOf('IT', '+393471234567')).toEqual(['+393471234567', '3471234567']);
   expect(formsOf('US', '+393471234567')).toEqual(['+393471234567']);
 });
@@ -27,6 +27,7 @@ it.each([
   ['US', '+299321000'],
   ['US', '+50021234'],
   ['DE', '+4791234567'],
-])('omits the form without the country code when it is a short code in %s: %s', (country, given) => {
+  ['US', '+919012345678'],
+])('omits the form without the country code when it is not the same number in %s: %s', (country, given) => {
   expect(formsOf(country, given)).toEqual([given]);
 });

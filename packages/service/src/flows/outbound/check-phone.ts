@@ -11,6 +11,8 @@ const CACHED_PER_GENERATION = 5000;
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
 const SHORT_CODE = /^\d{3,8}$/;
 const DIGITS = /^\+?\d{3,20}$/;
+/** Such as `(smsfp)`. */
+const SERVICE = /\([a-z_]+\)$/;
 const SEPARATORS = /[\s.()\p{Pd}]/gu;
 
 /** W8. Normalises a possible number to E.164; short codes stay unchanged. Parsing takes about 25 µs, so results are cached. */
@@ -34,24 +36,25 @@ export function phoneCheck(defaultCountry: string): CheckPhone {
   };
 }
 
-/** Returns a number as the journal records it: normalised, or as given when it is not possible. */
+/** Returns a sender as it is recorded: a number normalised, without the service that Messages adds to some; any other text as given. */
 export function recordedPhone(checkPhone: CheckPhone, given: string): string {
-  const phone = checkPhone(given);
+  const phone = checkPhone(given.replace(SERVICE, ''));
   return phone instanceof Rejection ? given : phone;
 }
 
 /**
- * Returns the forms in which a number may be recorded: normalised, as given, and without its country code, as a Mac may report it. The
- * form without the country code is omitted when it is a different number or a short code in the default country.
+ * Returns the forms in which a number may be recorded: normalised, as given, and, in the default country, without its country code, as a
+ * Mac may report it. The same digits without a country code can belong to people in several other countries.
  */
 export function recordedForms(checkPhone: CheckPhone, given: string, defaultCountry: string): string[] {
   const phone = checkPhone(given);
   if (phone instanceof Rejection) return [given];
   const parsed = parsePhoneNumberFromString(phone);
   const national = parsed?.formatNational().replace(/\D/g, '') ?? phone;
-  const isShortCode = SHORT_CODE.test(national) && parsed?.country !== defaultCountry;
-  const isSame = !isShortCode && [phone, national].includes(recordedPhone(checkPhone, national));
-  return [...new Set([phone, given.replace(SEPARATORS, ''), ...(isSame ? [national] : [])])];
+  const isUnambiguous = SHORT_CODE.test(national)
+    ? parsed?.country === defaultCountry
+    : recordedPhone(checkPhone, national) === phone;
+  return [...new Set([phone, given.replace(SEPARATORS, ''), ...(isUnambiguous ? [national] : [])])];
 }
 
 function normalise(given: string, country: CountryCode | undefined): string | null {

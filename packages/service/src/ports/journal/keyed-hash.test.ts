@@ -22,4 +22,6 @@ it.each([
 it('tells different handles apart', () => {
   const hash = (text: string) => keyedHash([NEW]).handle(text);
   expect(hash('+15555550100')).not.toEqual(hash('+15555550101'));
+  expect(hash('Bank 72345')).not.toEqual(hash('72345'));
+  expect(hash('Bank')).not.toEqual(hash('Shop'));
 });

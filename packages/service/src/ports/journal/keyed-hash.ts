@@ -35,6 +35,9 @@ export function keyedHash(keys: readonly Uint8Array[]): KeyedHash {
   };
 }
 
-/** Ignores spaces and punctuation. The caller adds the country code. */
-const normalised = (handle: string): string =>
-  handle.includes('@') ? handle.trim().toLowerCase() : handle.replaceAll(/[^+\d]/g, '');
+/** Ignores spaces and punctuation in numbers. The caller adds the country code. */
+function normalised(handle: string): string {
+  if (handle.includes('@')) return handle.trim().toLowerCase();
+  const isName = /\p{L}/u.test(handle);
+  return isName ? handle.trim() : handle.replaceAll(/[^+\d]/g, '');
+}
