@@ -112,13 +112,16 @@ describe('a sender whose Mac reports no country code', () => {
     ['090-1234-5678', '+919012345678'],
     ['0171 1234567', '+491711234567'],
     ['Bank 72345', '72345'],
-  ])('is not exported or erased with another person who may have the same digits (%s, %s)', async (sender, phone) => {
-    const bridge = await start({});
-    const mac = await bridge.mac();
-    await deliver(mac, { sender });
-    expect(await data(bridge, phone)).toEqual([0, 0, 0, 0]);
-    expect((await bridge.operator('POST', ERASE, { phone })).body).toMatchObject({ messages: 0 });
-  });
+  ])(
+    'is not exported or erased with another person who may have the same digits (%s, %s)',
+    async (sender, phone) => {
+      const bridge = await start({});
+      const mac = await bridge.mac();
+      await deliver(mac, { sender });
+      expect(await data(bridge, phone)).toEqual([0, 0, 0, 0]);
+      expect((await bridge.operator('POST', ERASE, { phone })).body).toMatchObject({ messages: 0 });
+    },
+  );
 
   it('is one person with the recipient of texts: contact, opt-out and search', async () => {
     const bridge = await start({ env: { OPT_OUT_ENFORCED: 'true', OPT_OUT_WORDS: 'true' } });

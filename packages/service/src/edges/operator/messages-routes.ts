@@ -57,7 +57,7 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms
 
   async function trailOf(request: FastifyRequest<OfMessage>): Promise<MessageTrail> {
     const { id } = request.params;
-    // Two Macs in one group receive a message with the same GUID, and the newest one may not be accessible.
+    // Two Macs in one group receive a message with the same GUID, and the caller may not have access to the newest one.
     const locationIds = visibleLocations(request, undefined);
     const trail = id.length <= LONGEST_ID ? await journal.show(id, locationIds) : undefined;
     if (trail === undefined)

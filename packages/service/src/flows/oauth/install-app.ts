@@ -156,8 +156,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     at: number | undefined,
   ): Promise<void> {
     try {
-      for (const ownerId of locationIds)
-        await grants.expect({ kind: 'location', ownerId, companyId, at });
+      for (const ownerId of locationIds) await grants.expect({ kind: 'location', ownerId, companyId, at });
     } catch (error) {
       log.warn(
         { event: 'oauth.locations_not_recorded', companyId, err: error },

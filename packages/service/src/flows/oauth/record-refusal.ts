@@ -37,5 +37,4 @@ export function createRecordRefusal({ grants, announce, log }: RecordRefusalDeps
 }
 
 /** 401 and 403 reject the token of the company or its scopes. A paused location fails as `inactive` and can become active again. */
-const isRefusal = ({ kind, status }: FailedAttempt) =>
-  kind === 'refused' && status !== 401 && status !== 403;
+const isRefusal = ({ kind, status }: FailedAttempt) => kind === 'refused' && status !== 401 && status !== 403;

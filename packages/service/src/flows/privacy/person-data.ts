@@ -45,12 +45,12 @@ const MAX_OPT_OUTS = 100_000;
 /** The data that the service has about one person: found by the phone number or email address, exported and erased. */
 export function createPersonData(deps: PersonDataDeps) {
   const { journal, contacts, suppressions, reachFields, index, assets, changes } = deps;
-  const inEachForm = async <T>({ handles }: PersonQuery, read: (handle: string) => Promise<T[]>) =>
+  const forEachHandle = async <T>({ handles }: PersonQuery, read: (handle: string) => Promise<T[]>) =>
     (await Promise.all(handles.map(read))).flat();
   const filesOf = (person: PersonQuery) =>
-    inEachForm(person, (handle) => index.ofSender(handle, person.locationIds));
+    forEachHandle(person, (handle) => index.ofSender(handle, person.locationIds));
   const optOutsOf = (person: PersonQuery) =>
-    inEachForm(person, (handle) =>
+    forEachHandle(person, (handle) =>
       suppressions.list({ handle, locationIds: person.locationIds, limit: MAX_OPT_OUTS }),
     );
 
@@ -66,7 +66,7 @@ export function createPersonData(deps: PersonDataDeps) {
           .filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId)),
         files: await filesOf(person),
         optOuts: await optOutsOf(person),
-        reach: await inEachForm(person, (handle) => reachFields.list(handle, locationIds)),
+        reach: await forEachHandle(person, (handle) => reachFields.list(handle, locationIds)),
       };
     },
 

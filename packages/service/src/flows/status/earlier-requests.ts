@@ -28,11 +28,11 @@ export class EarlierRequests {
   }
 
   /** Remembers when this process first saw the lease: calls of an earlier run may be in flight for `EARLIER_RUN_MS` from then on. */
-  noteLease(lease: Lease): void {
+  recordLease(lease: Lease): void {
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
   }
 
-  /** Waits as long as an earlier `pending` may still arrive at the CRM. Resolves with undefined when the request id is not one of ours. */
+  /** Waits as long as an earlier `pending` may still arrive at the CRM. Resolves with undefined when this service did not issue the request id. */
   recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { requestId } = frame;
     const recall = this.#recalls.get(requestId) ?? this.#recall(lease, frame);
@@ -63,7 +63,7 @@ export class EarlierRequests {
       if (unsettledMs > 0 && !hasPending && clock.now() - (madeAt ?? 0) < MAX_PENDING_MS)
         await clock.sleep(unsettledMs);
       attempt.restored = sent === undefined ? 'unverified' : 'known';
-      request.attempt = this.#attempts.restore(attempt, lease);
+      request.attempt = this.#attempts.addRestored(attempt, lease);
       // The former owner lost the location before it could send it. One that was killed may have sent it.
       attempt.isPendingMissing = !hasPending && otherNodes !== undefined && unsettledMs === 0;
     }

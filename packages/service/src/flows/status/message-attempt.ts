@@ -38,7 +38,7 @@ export interface MessageAttempt {
   delivery: StatusDelivery | undefined;
 }
 
-/** Shared by all attempts: the promise of a call would stay in memory as long as its attempt. */
+/** Shared by all attempts, so that an attempt does not keep the promise of its call in memory. */
 export const DELIVERED: Promise<AckOutcome> = Promise.resolve({ outcome: 'delivered' });
 
 export const newAttempt = (

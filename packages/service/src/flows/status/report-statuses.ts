@@ -82,20 +82,20 @@ class QueuedReports implements StatusReports {
   }
 
   published({ requestId, locationId, messageId, lease }: Published): void {
-    this.#earlier.noteLease(lease);
+    this.#earlier.recordLease(lease);
     const usable = usableMessageId(messageId);
     const own = newAttempt(requestId, locationId, usable, lease.epoch);
     if (usable === undefined || !this.#isEnabled(requestId)) {
       this.#attempts.remember(requestId, { attempt: own, isRepeat: false, isReported: false });
       return;
     }
-    const attempt = this.#attempts.publish(own, lease);
+    const attempt = this.#attempts.addPublished(own, lease);
     if (attempt !== undefined) this.#sender.sendPending(requestId, attempt, lease);
   }
 
   // Not async, for the reason given in the CRM client's `attempt`.
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
-    this.#earlier.noteLease(lease);
+    this.#earlier.recordLease(lease);
     const request = this.#attempts.requestOf(frame.requestId);
     return request === undefined
       ? this.#recallAndHandle(lease, frame)
@@ -118,7 +118,7 @@ class QueuedReports implements StatusReports {
         ...(error && { code: error.code }),
         detail: { status, ...(guid !== undefined && { guid }) },
       });
-    const attempt = this.#attempts.report(request, frame);
+    const attempt = this.#attempts.addReport(request, frame);
     if (attempt === undefined) return Promise.resolve({ outcome: 'skipped' });
     if (attempt.terminal !== undefined) {
       attempt.delivery?.takeOver(lease);
@@ -133,7 +133,7 @@ class QueuedReports implements StatusReports {
     const usable = usableMessageId(messageId);
     if (usable === undefined || !this.#isEnabled(requestId)) return;
     const own = newAttempt(requestId, locationId, usable, NO_LEASE);
-    if (this.#attempts.reject(own)) this.#sender.sendRejection(own, { code, message });
+    if (this.#attempts.addRejected(own)) this.#sender.sendRejection(own, { code, message });
   }
 
   settle(locationId: string): Promise<number> {

@@ -26,8 +26,8 @@ const REQUESTS_PER_GENERATION = 20_000;
 const MESSAGE_ID_REUSED = 'INVALID_FRAME';
 
 /**
- * The latest requests of this process, and the latest attempt of each message. The journal has the older ones. Decides which attempt each
- * request and each report belongs to (A5): requests that repeat a message share its attempt, unless that has failed.
+ * Caches the recent requests of this process and the latest attempt of each message; older ones are in the journal. Decides which attempt
+ * each request and each report belongs to (A5): requests that repeat a message share its attempt, unless that has failed.
  */
 export class SharedAttempts {
   readonly #deps: SharedAttemptsDeps;
@@ -64,10 +64,10 @@ export class SharedAttempts {
   }
 
   /**
-   * Adds a published request. `own` becomes its attempt unless it repeats a message whose attempt has not failed. Returns the attempt that
+   * Adds a published request. `own` becomes its attempt, unless an earlier attempt of the message is under way or delivered. Returns the attempt that
    * needs a `pending`: a new one, or one that another node may have reported since.
    */
-  publish(own: MessageAttempt, lease: Lease): MessageAttempt | undefined {
+  addPublished(own: MessageAttempt, lease: Lease): MessageAttempt | undefined {
     const known = this.#attempts.get(own.key ?? '');
     const shared = known?.outcome === 'failed' ? undefined : known;
     this.remember(own.requestId, {
@@ -84,7 +84,7 @@ export class SharedAttempts {
   }
 
   /** Adds a rejected request as a failed attempt. Returns false when the rejection says nothing new about the message. */
-  reject(own: MessageAttempt): boolean {
+  addRejected(own: MessageAttempt): boolean {
     const known = this.#attempts.get(own.key ?? '');
     // The message is on its way or was delivered: the rejection of a repeat does not change that.
     if (known !== undefined && known.outcome !== 'failed') return false;
@@ -96,7 +96,7 @@ export class SharedAttempts {
   }
 
   /** Returns the attempt of an earlier request: the one that other requests of the same message have begun here, or `own`. */
-  restore(own: MessageAttempt, lease: Lease): MessageAttempt {
+  addRestored(own: MessageAttempt, lease: Lease): MessageAttempt {
     if (own.key === undefined || !this.#deps.oauthReady) return own;
     const known = this.#attempts.get(own.key);
     if (known === undefined) this.#begin(own, undefined, lease);
@@ -104,13 +104,13 @@ export class SharedAttempts {
   }
 
   /** Adds a report of the Mac. Returns the attempt that it ends or has ended, or undefined when it ends none. */
-  report(request: KnownRequest, frame: MessageStatusFrame): MessageAttempt | undefined {
+  addReport(request: KnownRequest, frame: MessageStatusFrame): MessageAttempt | undefined {
     const { attempt, isRepeat, isReported } = request;
     request.isReported = true;
     // The Mac rejects another text under the same id (M4). The message itself is still under way.
     if (isRepeat && attempt.outcome === undefined && frame.error?.code === MESSAGE_ID_REUSED)
       return undefined;
-    const current = isReported ? attempt : this.#afterFailure(attempt, frame);
+    const current = isReported ? attempt : this.#attemptFor(attempt, frame);
     request.attempt = current;
     if (current.terminal !== undefined || frame.status !== 'failed') return current;
     const latest = this.#latest(current);
@@ -119,7 +119,7 @@ export class SharedAttempts {
   }
 
   /** Returns the attempt that a report belongs to. A repeat that succeeds after its shared attempt failed belongs to a later one (A5). */
-  #afterFailure(shared: MessageAttempt, { requestId, status }: MessageStatusFrame): MessageAttempt {
+  #attemptFor(shared: MessageAttempt, { requestId, status }: MessageStatusFrame): MessageAttempt {
     if (status === 'failed' || shared.outcome === 'delivered') return shared;
     const latest = this.#latest(shared);
     if (latest.outcome !== 'failed') return latest;
@@ -153,8 +153,8 @@ export class SharedAttempts {
   }
 
   /**
-   * Reads the attempt's last status again if another node may have owned the location, and reported, since it was read. Returns whether
-   * it is read again.
+   * Reads the attempt's last status again if another node may have owned the location, and reported, since it was read. Returns true
+   * if it is read again.
    */
   refresh(attempt: MessageAttempt, lease: Lease): boolean {
     const { lastStatus, epoch } = attempt;

@@ -32,7 +32,7 @@ export type CountedResult = 'ok' | 'refused' | 'given_up' | 'unwanted' | 'unknow
 /** With several nodes a rejection is first sent within this time or not at all. */
 const MAX_REJECTION_MS = 1500;
 
-/** Sends statuses to the CRM, unless it was told before, and records the results (A2, A3, A7, A11). */
+/** Sends statuses that the CRM does not have yet, and records the results (A2, A3, A7, A11). */
 export class StatusSender {
   readonly #deps: StatusSenderDeps;
   readonly #queue: DeliveryQueue;

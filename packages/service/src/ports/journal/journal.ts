@@ -148,7 +148,7 @@ export interface JournalReader {
   list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
   /**
    * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message.
-   * Searches all locations without `locationIds`.
+   * Without `locationIds`, searches all locations.
    */
   show(id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined>;
   /** Resolves with the entries of a message, at most the newest hundred, oldest first. */
