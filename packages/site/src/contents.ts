@@ -42,6 +42,7 @@ export const CONTENTS: Readonly<Record<string, readonly Page[]>> = {
     page('docs/runbooks.md', 'Runbooks'),
     page('docs/releases.md', 'Releases'),
     page('docs/performance.md', 'Performance'),
+    page('docs/experiments.md', 'Experiments'),
     page('docs/scale.md', 'Scale'),
   ],
   'Promises and security': [
