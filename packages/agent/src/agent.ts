@@ -198,6 +198,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       failpoint,
       limit: config.queueLimit,
       limitWaitMs: config.limitWaitMs,
+      isStoreLocked: () => messages.store.state() === 'locked',
       pause: (signal) => pacing.pause(signal),
       perform: (job, frame) => oneAtATime.run(() => perform(job, frame)),
       onFrames: () => link.flush(),

@@ -7,7 +7,6 @@ import { beforeEach, expect, it } from 'vitest';
 
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
-import { StoreUnavailableError } from '../../ports/messages/messages.ts';
 import type { Chat, ExpectedMessage, Messages, MessageStore } from '../../ports/messages/messages.ts';
 import type { JobDeps } from './job-deps.ts';
 import type { Held, Outcome } from './outcome.ts';
@@ -27,17 +26,12 @@ const STICKER_URL = 'https://files.example/sticker.png';
 
 let clock: FakeClock;
 let journal: Journal;
-/** When the store becomes readable, by the monotonic clock. */
-let readableAt: number;
 let lookedFor: ExpectedMessage[];
 beforeEach(() => {
   clock = new FakeClock();
   journal = openJournal(':memory:');
-  readableAt = 0;
   lookedFor = [];
 });
-
-const isReadable = (): boolean => clock.monotonic() >= readableAt;
 
 /** Performs a job after a crash in the middle of one of its steps. */
 async function afterCrash(step: string, footer: object, fileName?: string): Promise<Outcome | Held> {
@@ -48,11 +42,7 @@ async function afterCrash(step: string, footer: object, fileName?: string): Prom
 /** Performs a job whose files cannot be downloaded. */
 async function perform(footer: object): Promise<Outcome | Held> {
   const store = {
-    state: () => (isReadable() ? 'readable' : 'locked'),
-    chat: () => {
-      if (!isReadable()) throw new StoreUnavailableError('locked');
-      return CHAT;
-    },
+    chat: () => CHAT,
     ownHandles: () => [],
     rowByGuid: () => ({ chatId: CHAT.id }),
     ownReaction: () => undefined,
@@ -84,20 +74,6 @@ async function perform(footer: object): Promise<Outcome | Held> {
   const frame = sendFrame({ phone: ANNA, message: writeFooter('Hello', { chat_id: CHAT.id, ...footer }) });
   return await performJob(frame, deps as JobDeps);
 }
-
-it('M4 waits for a locked store before it looks for the outcome of an interrupted send', async () => {
-  readableAt = clock.monotonic() + 20_000;
-  const outcome = afterCrash('text', {});
-  await clock.advance(30_000);
-  expect(await outcome).toEqual({ state: 'delivered', guid: 'SENT' });
-});
-
-it('M4 stops waiting for a store that cannot be read', async () => {
-  readableAt = Infinity;
-  const outcome = afterCrash('text', {}).catch((error: unknown) => error);
-  await clock.advance(120_000);
-  expect(await outcome).toBeInstanceOf(StoreUnavailableError);
-});
 
 it('M4 looks for an interrupted sticker by its name when its image cannot be downloaded again', async () => {
   const sticker = { url: STICKER_URL, name: 'dot' };

@@ -1,6 +1,5 @@
 import type { SendFrame } from '@footbridge/protocol/frames';
 
-import { isReadable } from '../../ports/messages/messages.ts';
 import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
 import { findRequiredChat } from './find-chat.ts';
 import type { JobDeps } from './job-deps.ts';
@@ -15,15 +14,10 @@ import { sendSticker } from './send-sticker.ts';
 import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
 
-/** How long an interrupted job waits for a store that cannot be read. */
-const STORE_WAIT_MS = 60_000;
-const STORE_POLL_MS = 500;
-
 export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome | Held> {
   const byPath = deps.settings.channel === 'path';
   const request = readRequest(byPath ? frame : { ...frame, channel: 'imessage' });
   if ('state' in request) return request;
-  if (deps.steps.haveBegun()) await untilReadable(deps);
   const held = reachedLimit(request, deps);
   if (held !== undefined) return held;
   if (request.kind === 'text') return await sendText(request, deps);
@@ -32,13 +26,6 @@ export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outco
   if (request.kind === 'animation') return await sendAnimation(request, deps);
   if (request.kind === 'reaction') return await sendReaction(request, deps);
   return await sendSticker(request, deps);
-}
-
-/** The outcome of an interrupted send is looked up in the store, which Messages may lock, most likely right after a restart. */
-async function untilReadable({ messages, clock }: JobDeps): Promise<void> {
-  const deadline = clock.monotonic() + STORE_WAIT_MS;
-  while (!isReadable(messages.store.state()) && clock.monotonic() < deadline)
-    await clock.sleep(STORE_POLL_MS);
 }
 
 /** The limits are checked only before the first send of a job: a job that has begun is completed. Reactions are not limited. */

@@ -2,6 +2,7 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import { parseMacFrame } from '@footbridge/protocol/frames';
 import { systemClock } from '@footbridge/runtime/clock';
 import { noFailpoints } from '@footbridge/runtime/failpoints';
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sendFrame } from '@footbridge/testkit/send-frame';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
@@ -22,6 +23,7 @@ const DEPS = {
   failpoint: noFailpoints,
   limit: LIMIT,
   limitWaitMs: 0,
+  isStoreLocked: () => false,
   pause: () => Promise.resolve(),
   onFrames: () => {},
 };
@@ -248,6 +250,66 @@ describe('an interrupted job', () => {
       queue.start();
       await until(() => queue.depth() === 0, { what: 'an empty queue' });
       expect(journal.jobs.find('message one')).toMatchObject({ state, error: { code } });
+      await queue.stop();
+      journal.close();
+    },
+  );
+});
+
+describe('an interrupted job while the message store is locked', () => {
+  const MINUTE_MS = 60_000;
+
+  /** Starts a queue with a job whose step was interrupted or recorded, or that had not begun. */
+  function startQueue(begun: 'interrupted' | 'recorded' | 'none') {
+    const clock = new FakeClock();
+    const journal = openJournal(':memory:');
+    const performed: string[] = [];
+    const store = { locked: true };
+    const queue = new Queue({
+      ...DEPS,
+      clock,
+      journal,
+      isStoreLocked: () => store.locked,
+      perform: ({ key }) => {
+        performed.push(key);
+        return Promise.resolve({ state: 'delivered', guid: undefined });
+      },
+    });
+    queue.accept(sendFrame({ messageId: 'one', requestId: 'r1' }));
+    journal.jobs.begin('message one');
+    if (begun !== 'none') journal.jobs.beginStep('message one', 'text', 0);
+    if (begun === 'recorded') journal.jobs.finishStep('message one', 'text', 'GUID');
+    queue.start();
+    return { clock, journal, performed, store, queue };
+  }
+
+  it('M4 is looked up before any other send when the store is readable, however long that takes', async () => {
+    const { clock, journal, performed, store, queue } = startQueue('interrupted');
+    queue.accept(sendFrame({ messageId: 'two', requestId: 'r2' }));
+    await clock.advance(10 * MINUTE_MS);
+    expect(performed).toEqual([]);
+    store.locked = false;
+    await clock.advance(MINUTE_MS);
+    expect(performed).toEqual(['message one', 'message two']);
+    await queue.stop();
+    journal.close();
+  });
+
+  it('M4 does not delay the end of the agent, and is queued again', async () => {
+    const { clock, journal, performed, queue } = startQueue('interrupted');
+    await clock.advance(MINUTE_MS);
+    await queue.stop();
+    expect(performed).toEqual([]);
+    expect(journal.jobs.find('message one')?.state).toBe('queued');
+    journal.close();
+  });
+
+  it.each(['recorded', 'none'] as const)(
+    'M4 does not wait when it has no unfinished step (%s)',
+    async (begun) => {
+      const { clock, journal, performed, queue } = startQueue(begun);
+      await clock.advance(0);
+      expect(performed).toEqual(['message one']);
       await queue.stop();
       journal.close();
     },

@@ -12,6 +12,7 @@ import { INTERRUPTED } from './steps.ts';
 
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
+const STORE_POLL_MS = 500;
 /** A reply can lift a limit at any time. */
 const LIMIT_CHECK_MS = 30_000;
 const MIN_LIMIT_CHECK_MS = 1_000;
@@ -25,6 +26,8 @@ export interface QueueDeps {
   readonly limit: number;
   /** How long a job over a limit of the line waits before it fails. */
   readonly limitWaitMs: number;
+  /** Whether another process keeps the message store locked, so that an interrupted send cannot be looked up now. */
+  readonly isStoreLocked: () => boolean;
   /** Resolves after the pause between two jobs. */
   readonly pause: (signal: AbortSignal) => Promise<void>;
   readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome | Held>;
@@ -116,8 +119,21 @@ export class Queue {
 
   async #runNext(signal: AbortSignal): Promise<void> {
     const job = this.#nextJob();
-    if (job === undefined) await this.#sleep();
-    else if ((await this.#runJob(job)) === 'ended') await this.#deps.pause(signal);
+    if (job === undefined) return await this.#sleep();
+    if (this.#hasUnfinishedStep(job)) await this.#untilStoreReadable(job, signal);
+    if (signal.aborted) return;
+    if ((await this.#runJob(job)) === 'ended') await this.#deps.pause(signal);
+  }
+
+  /** Waits until the store is readable. Messages can lock it, most often right after a restart. The job is still queued. */
+  async #untilStoreReadable({ messageId }: Job, signal: AbortSignal): Promise<void> {
+    const { isStoreLocked, clock, log } = this.#deps;
+    if (!isStoreLocked()) return;
+    log.warn(
+      { event: 'queue.store_locked', messageId },
+      'message store locked, interrupted send not looked up yet',
+    );
+    while (isStoreLocked() && !signal.aborted) await clock.sleep(STORE_POLL_MS, signal);
   }
 
   #nextJob(): Job | undefined {
