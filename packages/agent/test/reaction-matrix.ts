@@ -254,6 +254,7 @@ function request(mac: ScreenInProcess, reaction: OutboundReaction, person: strin
     messages,
     steps: {
       haveBegun: () => false,
+      isDone: () => false,
       earlierResult: () => Promise.resolve(undefined),
       once: (_, send) => send(),
     },

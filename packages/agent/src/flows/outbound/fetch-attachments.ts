@@ -12,17 +12,14 @@ const CODES = {
   timeout: 'TIMEOUT',
 } as const;
 
-/** Returns a function for each attachment that downloads it once. */
-export function attachmentFetchers(
-  urls: readonly string[],
-  { downloads, scratch, steps }: JobDeps,
-): FetchFile[] {
+/** Returns one function per attachment, which downloads it on the first call and caches the result. */
+export function attachmentFetchers(urls: readonly string[], { downloads, scratch }: JobDeps): FetchFile[] {
   return urls.map((url, index) =>
     fetchOnce(async () => {
       const downloaded = await downloads.fetch(url, await scratch.folder(), LIMITS);
       if (downloaded.ok) return downloaded.file;
       const problem = `Attachment ${index + 1} could not be downloaded: ${downloaded.message}.`;
-      return failed(CODES[downloaded.reason], steps.haveBegun() ? problem : `${problem} Nothing was sent.`);
+      return failed(CODES[downloaded.reason], `${problem} Nothing was sent.`);
     }),
   );
 }

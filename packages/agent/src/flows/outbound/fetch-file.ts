@@ -3,7 +3,7 @@ import type { Failed } from './outcome.ts';
 
 export type FetchFile = () => Promise<LocalFile | Failed>;
 
-/** Calls `fetch` at the first call only. Later calls return the same file, or the same failure. */
+/** Memoizes `fetch`: it runs on the first call, and its result, including a failure, is cached. */
 export function fetchOnce(fetch: FetchFile): FetchFile {
   let fetched: ReturnType<FetchFile> | undefined;
   return () => (fetched ??= fetch());

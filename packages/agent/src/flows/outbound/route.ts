@@ -21,7 +21,7 @@ export function route(address: Address, store: MessageStore): Destination | Fail
     return { to: 'chat', chatId: chat.id };
   }
   const others = new Set(withoutOwn(address.recipients ?? [], store).map(normalizeHandle));
-  if (address.isGroup === true || others.size > 1) return groupOf([...others], service, store);
+  if (address.isGroup === true || others.size > 1) return groupOf([...others], service);
   const handle = normalizeHandle(address.phone);
   if (!isHandle(handle))
     return failed(
@@ -31,11 +31,7 @@ export function route(address: Address, store: MessageStore): Destination | Fail
   return { to: 'person', handle, service };
 }
 
-function groupOf(
-  members: readonly string[],
-  service: ServiceName,
-  store: MessageStore,
-): Destination | Failed {
+function groupOf(members: readonly string[], service: ServiceName): Destination | Failed {
   if (members.length < 2) {
     return failed(
       'IMESSAGE_GROUP_INVALID_RECIPIENTS',
@@ -48,11 +44,15 @@ function groupOf(
       'A recipient is not a valid phone number or email address. Nothing was sent.',
     );
   }
-  if (store.groupOf(members, service) === 'ambiguous') {
-    return failed(
-      'IMESSAGE_GROUP_INVALID_RECIPIENTS',
-      'Several groups on this Mac have exactly these recipients. Name one by its chat_id. Nothing was sent.',
-    );
-  }
   return { to: 'group', recipients: members, service };
+}
+
+/** Returns a failure when several groups have exactly the recipients of the destination: nothing may be sent to it. */
+export function checkGroup(destination: Destination, store: MessageStore): Failed | undefined {
+  if (destination.to !== 'group') return undefined;
+  if (store.groupOf(destination.recipients, destination.service) !== 'ambiguous') return undefined;
+  return failed(
+    'IMESSAGE_GROUP_INVALID_RECIPIENTS',
+    'Several groups on this Mac have exactly these recipients. Name one by its chat_id. Nothing was sent.',
+  );
 }

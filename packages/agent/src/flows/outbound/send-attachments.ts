@@ -11,12 +11,10 @@ export async function sendAttachments(
   request: Extract<ParsedRequest, { kind: 'attachments' }>,
   deps: JobDeps,
 ): Promise<Outcome> {
-  const destination = route(request.address, deps.messages.store);
-  if ('state' in destination) return destination;
   const parts: Part[] = attachmentFetchers(request.attachments, deps).map((file, index) => ({
     step: `file ${index}`,
     message: { kind: 'file', file },
   }));
   if (request.text !== '') parts.unshift({ step: 'text', message: { kind: 'text', text: request.text } });
-  return await sendParts(parts, destination, deps);
+  return await sendParts(parts, () => route(request.address, deps.messages.store), deps);
 }

@@ -4,78 +4,109 @@ import type {
   ExpectedMessage,
   Messages,
   OutgoingMessage,
+  SendFailure,
   SendResult,
 } from '../../ports/messages/messages.ts';
 import type { FetchFile } from './fetch-file.ts';
 import type { Failed, Outcome } from './outcome.ts';
 import type { JobDeps } from './job-deps.ts';
+import { checkGroup } from './route.ts';
 import { INTERRUPTED } from './steps.ts';
 
 export interface Part {
   /** The name of the step in the journal, by which a second attempt skips parts that were sent. */
   readonly step: string;
   readonly message: OutgoingMessage<FetchFile>;
+  /** Returns a failure when the part cannot be sent now. Not called for a part that an earlier attempt sent, or may have sent. */
+  readonly check?: (destination: Destination) => Failed | undefined;
 }
+
+/** Resolves the destination of all parts. It may no longer exist after an earlier attempt. */
+export type FindDestination = () => Destination | Failed;
 
 /**
  * Sends the parts in order and stops at the first failure. Reports the guid of the first part. The files are fetched before anything is
- * sent, so that a missing file does not leave half a message sent. Parts that an earlier attempt sent, or may have sent, do not need
- * their files, which may be gone.
+ * sent, so that a missing file does not leave half a message sent. Parts that an earlier attempt sent need nothing but its record, and
+ * those that it may have sent are looked for before anything else: whatever they needed may be gone.
  */
 export async function sendParts(
   parts: readonly Part[],
-  destination: Destination,
+  findDestination: FindDestination,
   deps: JobDeps,
 ): Promise<Outcome> {
-  let target = destination;
+  let destination: Destination | Failed | undefined;
+  const toDestination = (): Destination | Failed => (destination ??= findDestination());
   let guid: string | undefined;
   for (const [index, part] of parts.entries()) {
-    if (index > 0) await deps.pacing.pause();
-    const load = async () => (await fetchFiles(parts.slice(index))) ?? (await withFile(part.message));
-    const result = await sendPart(part, target, load, deps);
-    if (result.sent.result !== 'sent') {
-      const { code, message } = result.sent;
-      const state = result.sent.result === 'failed' ? 'failed' : 'unknown';
-      if (index === 0) return { state, code, message };
-      return { state, code, message: `${message} (${index} of ${parts.length} parts were already sent)` };
-    }
-    target = result.target;
-    guid ??= result.sent.guid;
+    const prepare = async (): Promise<OutgoingMessage | Failed> => {
+      if (index > 0) await deps.pacing.pause();
+      return (await fetchFiles(parts.slice(index))) ?? (await withFile(part.message));
+    };
+    const { sent, sentTo } = await sendPart(part, toDestination, prepare, deps);
+    if (sent.result !== 'sent') return outcomeOfPart(sent, index, parts.length);
+    destination = sentTo ?? destination;
+    guid ??= sent.guid;
   }
   return { state: 'delivered', guid };
 }
 
+function outcomeOfPart(
+  { result, code, message }: Exclude<SendResult, { result: 'sent' }>,
+  sentParts: number,
+  allParts: number,
+): Outcome {
+  if (sentParts === 0) return { state: result, code, message };
+  const reason = message.replaceAll(' Nothing was sent.', '');
+  return { state: result, code, message: `${reason} (${sentParts} of ${allParts} parts were already sent)` };
+}
+
+/** Sends a part, by SMS when it is certain that iMessage cannot. */
 async function sendPart(
   part: Part,
-  destination: Destination,
-  load: () => Promise<OutgoingMessage | Failed>,
-  { messages, steps, settings, pacing }: JobDeps,
-): Promise<{ sent: SendResult; target: Destination }> {
-  const sendTo = async (to: Destination): Promise<SendResult> => {
-    const findOutcome = async (since: number, fileName: string | undefined): Promise<SendResult> => {
-      const expected = expectedMessage(part.message, fileName);
-      return expected === undefined ? INTERRUPTED : await messages.outcomeOf(expected, to, since);
-    };
-    const earlier = await steps.earlierResult(part.step, findOutcome);
-    if (earlier !== undefined) return earlier;
-    const message = await load();
-    if ('state' in message) return { result: 'failed', code: message.code, message: message.message };
-    const fileName = message.kind === 'text' ? undefined : message.file.name;
-    const send = (): Promise<SendResult> => {
-      pacing.count(to, messages.store);
-      return messages.send(message, to);
-    };
-    return await steps.once(part.step, send, findOutcome, { content: contentKey(message), fileName });
-  };
-  const sent = await sendTo(destination);
-  if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent, target: destination };
-  const handle = onlyRecipient(destination, messages);
-  if (handle === undefined)
-    return { sent: { ...sent, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' }, target: destination };
-  if (settings.channel !== 'auto' || !fitsSms(part.message)) return { sent, target: destination };
+  findDestination: FindDestination,
+  prepare: () => Promise<OutgoingMessage | Failed>,
+  deps: JobDeps,
+): Promise<{ sent: SendResult; sentTo?: Destination }> {
+  const sent = await sendTo(findDestination, part, prepare, deps);
+  if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent };
+  const handle = onlyRecipient(findDestination(), deps.messages);
+  if (handle === undefined) return { sent: { ...sent, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' } };
+  if (deps.settings.channel !== 'auto' || !fitsSms(part.message)) return { sent };
   // Cannot duplicate the message: Messages reported that the first attempt was not sent.
-  const target: Destination = { to: 'person', handle, service: 'SMS' };
-  return { sent: await sendTo(target), target };
+  const sentTo: Destination = { to: 'person', handle, service: 'SMS' };
+  return { sent: await sendTo(() => sentTo, part, prepare, deps), sentTo };
+}
+
+async function sendTo(
+  findDestination: FindDestination,
+  part: Part,
+  prepare: () => Promise<OutgoingMessage | Failed>,
+  { messages, steps, pacing }: JobDeps,
+): Promise<SendResult> {
+  const findOutcome = async (since: number, fileName: string | undefined): Promise<SendResult> => {
+    const expected = expectedMessage(part.message, fileName);
+    const destination = findDestination();
+    if (expected === undefined || 'state' in destination) return INTERRUPTED;
+    return await messages.outcomeOf(expected, destination, since);
+  };
+  const earlier = await steps.earlierResult(part.step, findOutcome);
+  if (earlier !== undefined) return earlier;
+  const destination = findDestination();
+  if ('state' in destination) return failureOf(destination);
+  const refused = checkGroup(destination, messages.store) ?? part.check?.(destination);
+  if (refused !== undefined) return failureOf(refused);
+  const message = await prepare();
+  if ('state' in message) return failureOf(message);
+  const fileName = message.kind === 'text' ? undefined : message.file.name;
+  const send = (): Promise<SendResult> => {
+    pacing.count(destination, messages.store);
+    return messages.send(message, destination);
+  };
+  return await steps.once(part.step, send, findOutcome, { content: contentKey(message), fileName });
+}
+
+function failureOf({ code, message }: Failed): SendFailure {
+  return { result: 'failed', code, message };
 }
 
 /** Returns the failure of the first file that cannot be fetched, or undefined when all were fetched. */
@@ -93,7 +124,7 @@ async function withFile(message: Part['message']): Promise<OutgoingMessage | Fai
   return 'state' in file ? file : { ...message, file };
 }
 
-/** Returns undefined when the name of the file was not recorded: an older version of the agent began the send. */
+/** Returns undefined when the name of the file was not recorded because an older agent version began the send. */
 function expectedMessage(
   message: Part['message'],
   fileName: string | undefined,
@@ -102,7 +133,8 @@ function expectedMessage(
   return fileName === undefined ? undefined : { ...message, file: { name: fileName } };
 }
 
-function onlyRecipient(destination: Destination, { store }: Messages): string | undefined {
+function onlyRecipient(destination: Destination | Failed, { store }: Messages): string | undefined {
+  if ('state' in destination) return undefined;
   if (destination.to === 'person') return destination.handle;
   const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
   return chat?.isGroup === false ? chat.recipients[0] : undefined;

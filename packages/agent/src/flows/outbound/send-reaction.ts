@@ -27,7 +27,8 @@ export async function sendReaction(
   request: Extract<ParsedRequest, { kind: 'reaction' }>,
   deps: JobDeps,
 ): Promise<Outcome> {
-  const { messages } = deps;
+  const { messages, steps } = deps;
+  if (steps.isDone('press')) return DONE;
   const targetGuid = stripTargetPrefix(request.reaction.targetGuid);
   const part = targetPart(request.reaction.targetGuid);
   const target = messages.store.rowByGuid(targetGuid);
@@ -44,15 +45,17 @@ export async function sendReaction(
   if (isPresent(request.reaction, undefined, messages.store.ownReaction(targetGuid, part))) return DONE;
   const environment = messages.environment();
   const denied = checkUiAutomation(environment) ?? checkMacosVersion(request.reaction, environment);
-  if (denied !== undefined) return denied;
+  // An interrupted press may have worked: it is looked for first.
+  if (denied !== undefined && !steps.haveBegun()) return denied;
   const image =
     request.reaction.kind === 'sticker' ? await stickerImage(request.reaction.sticker, deps) : undefined;
   if (image !== undefined && 'state' in image) {
     // Without the image, the reaction of an earlier attempt cannot be recognised in the store.
-    const earlier = await deps.steps.earlierResult('press');
+    const earlier = await steps.earlierResult('press');
     return earlier === undefined ? image : outcomeOf(earlier);
   }
   if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid, part))) return DONE;
+  if (denied !== undefined) return denied;
 
   const press = {
     chatId: chat.id,

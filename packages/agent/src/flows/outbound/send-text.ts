@@ -6,22 +6,21 @@ import { sendParts } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
 
 export async function sendText(
-  request: Extract<ParsedRequest, { kind: 'text' }>,
+  { address, text, replyTo }: Extract<ParsedRequest, { kind: 'text' }>,
   deps: JobDeps,
 ): Promise<Outcome> {
   const { store } = deps.messages;
-  const destination = route(request.address, store);
-  if ('state' in destination) return destination;
-  if (request.replyTo !== undefined && store.rowByGuid(request.replyTo) === undefined) {
-    return failed(
-      'TARGET_NOT_FOUND',
-      'The message to reply to does not exist on this Mac. Nothing was sent.',
-    );
-  }
-  const reply = request.replyTo === undefined ? {} : { replyTo: request.replyTo };
+  const check = () =>
+    replyTo === undefined || store.rowByGuid(replyTo) !== undefined ? undefined : REPLY_TARGET_NOT_FOUND;
+  const reply = replyTo === undefined ? {} : { replyTo };
   return await sendParts(
-    [{ step: 'text', message: { kind: 'text', text: request.text, ...reply } }],
-    destination,
+    [{ step: 'text', message: { kind: 'text', text, ...reply }, check }],
+    () => route(address, store),
     deps,
   );
 }
+
+const REPLY_TARGET_NOT_FOUND = failed(
+  'TARGET_NOT_FOUND',
+  'The message to reply to does not exist on this Mac. Nothing was sent.',
+);

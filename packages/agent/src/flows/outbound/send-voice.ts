@@ -17,8 +17,6 @@ export async function sendVoice(
   if (recording === undefined) {
     return failed('INVALID_FRAME', 'A voice message needs its recording as an attachment. Nothing was sent.');
   }
-  const destination = route(request.address, deps.messages.store);
-  if ('state' in destination) return destination;
   const { duration_ms: durationMs } = request.voice;
   const parts: Part[] = [
     ...(request.text === ''
@@ -34,7 +32,7 @@ export async function sendVoice(
     },
     ...rest.map((file, index): Part => ({ step: `file ${index + 1}`, message: { kind: 'file', file } })),
   ];
-  return await sendParts(parts, destination, deps);
+  return await sendParts(parts, () => route(request.address, deps.messages.store), deps);
 }
 
 function audioOnly(fetch: FetchFile): FetchFile {

@@ -9,6 +9,8 @@ import type { MessageStore, SendResult } from '../../ports/messages/messages.ts'
 export interface Steps {
   /** Whether a send of this job has begun, in this attempt or an earlier one. */
   haveBegun(): boolean;
+  /** Whether an earlier attempt recorded that this send was made. */
+  isDone(name: string): boolean;
   /**
    * Returns the result of an earlier attempt, or undefined when there was none. An attempt that began and has no known result is not
    * repeated: `findOutcome` looks for its result.
@@ -23,7 +25,10 @@ export interface Steps {
   ): Promise<SendResult>;
 }
 
-/** Looks for the outcome of a send in the message store. `since` is the position before it, `fileName` is that of its trace. */
+/**
+ * Looks for the outcome of a send in the message store. `since` is the store position before the send; `fileName` is the file name in
+ * its trace.
+ */
 export type FindOutcome = (since: number, fileName: string | undefined) => Promise<SendResult>;
 
 export interface StepsDeps {
@@ -76,6 +81,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
 
   return {
     haveBegun: () => jobs.hasSteps(key),
+    isDone: (name) => jobs.findStep(key, name)?.done === true,
     earlierResult,
     once: async (name, send, findOutcome, trace) => {
       const earlier = await earlierResult(name, findOutcome);
@@ -109,7 +115,7 @@ async function withTimeout(
   try {
     return await Promise.race([send(), timeout]);
   } catch (error) {
-    log.error({ event: 'messages.send_threw', err: error }, 'send threw, outcome unknown');
+    log.error({ event: 'messages.send_threw', err: error }, 'send or lookup threw, outcome unknown');
     const message = 'outcome unknown: an unexpected error while sending';
     return { interrupted: { result: 'unknown', code: 'INTERNAL_ERROR', message } };
   } finally {
