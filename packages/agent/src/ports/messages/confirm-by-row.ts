@@ -4,6 +4,7 @@ import { outcomeOfRows } from './find-outcome.ts';
 import { StoreUnavailableError } from './messages.ts';
 import type { Destination, ExpectedMessage, MessageStore, SendResult } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
+import type { SentRows } from './own-rows.ts';
 
 const POLL_MS = 100;
 /** The row of a send that went nowhere has no chat. A real one is joined to its chat within this time. */
@@ -29,12 +30,16 @@ export async function confirmByRow(
     const result = whileReadable(() => {
       const rows = findSentRows(store, message, destination, since);
       const outcome = outcomeOfRows(rows, store);
-      const isGhost = waited >= GHOST_MS && rows?.here.length === 0 && rows.ghosts.length > 0;
+      const isGhost = waited >= GHOST_MS && rows !== undefined && isOnlyGhost(rows);
       return outcome.result === 'unknown' && isGhost ? GHOST : outcome;
     });
     if (result.result !== 'unknown' || waited >= budgetMs) return result;
     await clock.sleep(POLL_MS);
   }
+}
+
+function isOnlyGhost({ here, ghosts, isComplete }: SentRows): boolean {
+  return here.length === 0 && ghosts.length > 0 && isComplete;
 }
 
 const GHOST: SendResult = {

@@ -13,6 +13,8 @@ export interface SentRows {
   readonly elsewhere: readonly StoredRow[];
   /** Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. */
   readonly ghosts: readonly StoredRow[];
+  /** Whether all rows were read: otherwise a row of the send can be missing here. */
+  readonly isComplete: boolean;
 }
 
 /** Returns the rows after `since`, a position of the store. Returns undefined when the store was replaced since then. */
@@ -24,26 +26,41 @@ export function findSentRows(
 ): SentRows | undefined {
   const rowid = chatRowOf(store.generation(), since);
   if (rowid === undefined) return undefined;
-  const own = ownRowsAfter(store, rowid);
+  const { own, isComplete } = ownRowsAfter(store, rowid);
   const joined = own.filter((row) => row.chatId !== undefined && isSameContent(row, message));
   const here = joined.filter((row) => isIn(destination, row, store));
   return {
     here,
     elsewhere: joined.filter((row) => !here.includes(row)),
     ghosts: own.filter((row) => isGhost(row, store)),
+    isComplete,
   };
 }
 
-function ownRowsAfter(store: MessageStore, since: number): StoredRow[] {
+/**
+ * Whether the store certainly has no own row after `since`, and so none of a send: Messages can change its text and the name of its
+ * file.
+ */
+export function hasNoOwnRows(store: MessageStore, since: number): boolean {
+  const rowid = chatRowOf(store.generation(), since);
+  if (rowid === undefined) return false;
+  const { own, isComplete } = ownRowsAfter(store, rowid);
+  return isComplete && own.length === 0;
+}
+
+function ownRowsAfter(
+  store: MessageStore,
+  since: number,
+): { own: readonly StoredRow[]; isComplete: boolean } {
   const own: StoredRow[] = [];
   let rowid = since;
   for (let read = 0; read < MAX_ROWS; read += BATCH) {
     const rows = store.rowsAfter(rowid, BATCH);
     own.push(...rows.filter((row) => row.fromMe && row.isMessage && row.tapback === undefined));
     rowid = rows.at(-1)?.rowid ?? rowid;
-    if (rows.length < BATCH) break;
+    if (rows.length < BATCH) return { own, isComplete: true };
   }
-  return own;
+  return { own, isComplete: false };
 }
 
 function isSameContent(row: StoredRow, message: ExpectedMessage): boolean {

@@ -11,6 +11,14 @@ import type { SendLine } from './programs/send.ts';
 const BOOT_TOLERANCE_MS = 5_000;
 
 /**
+ * - `nothing`: certainly no message was sent. Its program ended or never started, or the last program sent an earlier message.
+ * - `running`: not known yet.
+ * - `dispatched`: Messages received the message, or may have received it; also after a restart of this Mac.
+ * - `unrecorded`: there is no record of it. A cleanup tool can remove the record, and a later send overwrites it.
+ */
+export type Progress = 'nothing' | 'running' | 'dispatched' | 'unrecorded';
+
+/**
  * What the last send program did, on disk: it outlives the agent, and so does the program. The file has the key of the content, the
  * process id of the program, and the lines that the program wrote.
  */
@@ -28,7 +36,7 @@ export class LastDispatch {
   begin(message: OutgoingMessage, position: number): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const header = { content: contentKey(message), position, bootedAt: this.#bootTime() };
-    // An earlier program that still runs continues to write to the removed file.
+    // An earlier program that is still running keeps writing to the unlinked file.
     rmSync(this.path, { force: true });
     writeFileSync(this.path, `${JSON.stringify(header)}\n`, { mode: 0o600, flush: true });
   }
@@ -39,20 +47,20 @@ export class LastDispatch {
   }
 
   /**
-   * Returns how far the program of this message came. `nothing`: certainly no message was sent. `dispatched`: Messages got the message,
-   * or may have got it; also after a restart of this Mac, because a power cut can lose the lines after the first one. `running`: that is
-   * not decided yet. The names of files are not compared. A program that started before `since`, the position of the store before this
-   * send, sent an earlier message.
+   * Returns how far the send program got with this message. `since` is the position of the store before this send; names of files are
+   * not compared.
    */
-  progressOf(message: ExpectedMessage, since: number): 'nothing' | 'running' | 'dispatched' {
+  progressOf(message: ExpectedMessage, since: number): Progress {
     const [header, started, ...steps] = this.#read() as [
       { content?: string; position?: number; bootedAt?: number }?,
       { pid?: number }?,
       ...SendLine[],
     ];
-    if (header?.content !== contentKey(message)) return 'nothing';
-    if (header.position !== undefined && header.position < since) return 'nothing';
+    if (header?.content === undefined) return 'unrecorded';
+    // A power cut can lose the lines after the first one, or all of this record and leave an earlier one. It can also lose rows.
     if (header.bootedAt !== undefined && this.#wasRestartedSince(header.bootedAt)) return 'dispatched';
+    if (header.position !== undefined && header.position < since) return 'nothing';
+    if (header.content !== contentKey(message)) return 'unrecorded';
     if (started?.pid === undefined) return 'nothing';
     if (steps.some(({ step }) => step === 'dispatching')) return 'dispatched';
     return steps.length > 0 || !isRunning(started.pid) ? 'nothing' : 'running';

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -16,6 +16,7 @@ import { recoverOutcome } from './recover-outcome.ts';
 const ANNA = '+15550100001';
 const TO_ANNA = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
 const HELLO = { kind: 'text', text: 'Hello' } as const;
+const FILE = { kind: 'file', file: { path: '/a.heic', name: 'a.heic', mime: 'image/heic' } } as const;
 const NOT_SENT = { result: 'failed', code: 'INTERNAL_ERROR' };
 
 const cleanup = createCleanup();
@@ -36,37 +37,42 @@ beforeEach(async () => {
 afterEach(() => cleanup.run());
 
 const write = (step: string): void => appendFileSync(record.path, `${JSON.stringify({ step })}\n`);
-const recover = (message: OutgoingMessage = HELLO, destination: Destination = TO_ANNA): Promise<SendResult> =>
-  recoverOutcome(message, destination, reader.store.position(), {
-    store: reader.store,
-    clock,
-    lastDispatch: record,
-  });
+const recover = (
+  message: OutgoingMessage = HELLO,
+  destination: Destination = TO_ANNA,
+  since = reader.store.position(),
+): Promise<SendResult> =>
+  recoverOutcome(message, destination, since, { store: reader.store, clock, lastDispatch: record });
 const recovered = (
   message: OutgoingMessage = HELLO,
   destination: Destination = TO_ANNA,
 ): Promise<SendResult> => clock.skipThrough(recover(message, destination));
 
+/** Writes a message of the owner. */
+async function writeOwn(message: { text: string; attachments?: (typeof PHOTO)[] }): Promise<void> {
+  app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, ...message });
+  await app.settled();
+}
+
 /** The id of a process that has ended. */
 const deadPid = (): number => spawnSync(process.execPath, ['--version']).pid;
 
 describe('M4 an interrupted send', () => {
-  it('M4 was not made when no program was ever started', async () => {
-    expect(await recovered()).toMatchObject(NOT_SENT);
-  });
-
-  it('M4 was made when its row is there, although a cleanup tool removed the record', async () => {
-    const outcome = recover();
-    app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
-    await app.settled();
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
-  });
-
-  it('M4 was not made when the last program sent something else', async () => {
+  it('M4 was not made when the last program before it sent something else', async () => {
     record.begin({ kind: 'text', text: 'Earlier' }, reader.store.position());
     record.started(process.pid);
     write('dispatching');
+    await writeOwn({ text: 'Earlier' });
     expect(await recovered()).toMatchObject(NOT_SENT);
+  });
+
+  it('M4 is unknown when another send has overwritten its record', async () => {
+    const since = reader.store.position();
+    await writeOwn({ text: 'Line check' });
+    record.begin({ kind: 'text', text: 'Line check' }, reader.store.position());
+    record.started(deadPid());
+    write('unresolved');
+    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
   });
 
   it('M4 was not made when its program did not get its input', async () => {
@@ -109,25 +115,24 @@ describe('M4 an interrupted send', () => {
       record.begin(message, reader.store.position());
       record.started(deadPid());
       write('dispatching');
-      app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
-      await app.settled();
+      await writeOwn({ text: 'Hello' });
       expect(await recovered(message)).toMatchObject(NOT_SENT);
     },
   );
-
-  it('M4 is unknown without a record while the store cannot be read', async () => {
-    const generation = (): never => {
-      throw new StoreUnavailableError('locked');
-    };
-    const store = { state: () => 'locked', generation } as unknown as MessageStore;
-    const outcome = recoverOutcome(HELLO, TO_ANNA, 0, { store, clock, lastDispatch: record });
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'unknown' });
-  });
 
   it('M4 is unknown after a restart of the Mac, which can lose the last lines of the record', async () => {
     const before = new LastDispatch(record.path, () => 1_000);
     before.begin(HELLO, reader.store.position());
     before.started(deadPid());
+    expect(await recovered()).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is unknown after a restart of the Mac that may have lost its record and left an earlier one', async () => {
+    new LastDispatch(record.path, () => 1_000).begin(
+      { kind: 'text', text: 'Earlier' },
+      reader.store.position(),
+    );
+    await writeOwn({ text: 'Earlier' });
     expect(await recovered()).toMatchObject({ result: 'unknown' });
   });
 
@@ -149,8 +154,7 @@ describe('M4 an interrupted send', () => {
     await clock.skip(5000);
     write('dispatching');
     await clock.skip(5000);
-    app.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
-    await app.settled();
+    await writeOwn({ text: 'Hello' });
     expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
   });
 
@@ -168,5 +172,71 @@ describe('M4 an interrupted send', () => {
   it('M4 leaves no text in the record', () => {
     record.begin(HELLO, reader.store.position());
     expect(readFileSync(record.path, 'utf8')).not.toContain('Hello');
+  });
+});
+
+const PHOTO = { name: 'a.jpeg', mime: 'image/jpeg', base64: 'eA==' };
+
+describe('M4 an interrupted send without a record, which a cleanup tool can remove', () => {
+  it.each([
+    ['text', HELLO],
+    ['file', FILE],
+  ] as const)('M4 of a %s was not made when Messages has stored nothing since', async (_name, message) => {
+    expect(await recovered(message)).toMatchObject(NOT_SENT);
+  });
+
+  it('M4 was made when its row is there', async () => {
+    const outcome = recover();
+    await writeOwn({ text: 'Hello' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+  });
+
+  it('M4 was made when its row appears late', async () => {
+    const outcome = recover();
+    await clock.skip(20_000);
+    await writeOwn({ text: 'Hello' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+  });
+
+  it.each([
+    ['text', HELLO],
+    ['file', FILE],
+  ] as const)(
+    'M4 of a %s is unknown when Messages has stored another message since: it may be this one, changed',
+    async (_name, message) => {
+      const since = reader.store.position();
+      await writeOwn({ text: '', attachments: [PHOTO] });
+      expect(await clock.skipThrough(recover(message, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+    },
+  );
+
+  it('M4 is unknown when its record is damaged and Messages has stored another message since', async () => {
+    record.begin(HELLO, reader.store.position());
+    writeFileSync(record.path, '{"content":"');
+    const since = reader.store.position();
+    await writeOwn({ text: 'Hello!' });
+    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is unknown when the store was replaced', async () => {
+    const since = reader.store.position() - 2 ** 32;
+    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is unknown while the store cannot be read', async () => {
+    const generation = (): never => {
+      throw new StoreUnavailableError('locked');
+    };
+    const store = { state: () => 'locked', generation } as unknown as MessageStore;
+    const outcome = recoverOutcome(HELLO, TO_ANNA, 0, { store, clock, lastDispatch: record });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'unknown' });
+  });
+
+  it('M4 is unknown when the store has too many new rows to read them all', async () => {
+    const rowsAfter = (rowid: number, limit: number) =>
+      Array.from({ length: limit }, (_, index) => ({ rowid: rowid + index + 1, fromMe: false }));
+    const store = { state: () => 'readable', generation: () => 0, rowsAfter } as unknown as MessageStore;
+    const outcome = recoverOutcome(HELLO, TO_ANNA, 0, { store, clock, lastDispatch: record });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'unknown' });
   });
 });

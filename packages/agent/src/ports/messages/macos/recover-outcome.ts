@@ -3,7 +3,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { confirmByRow } from '../confirm-by-row.ts';
 import { isReadable } from '../messages.ts';
 import type { Destination, ExpectedMessage, MessageStore, SendResult } from '../messages.ts';
-import type { LastDispatch } from './last-dispatch.ts';
+import { hasNoOwnRows } from '../own-rows.ts';
+import type { LastDispatch, Progress } from './last-dispatch.ts';
 import { failed } from './send-errors.ts';
 import { stagedName } from './stage-file.ts';
 
@@ -12,7 +13,7 @@ const POLL_MS = 100;
 const PROGRAM_MS = 10_000;
 /** How long the row of a message may take that Messages got before the agent was interrupted. */
 const ROW_MS = 30_000;
-/** The same for a message that Messages did not get according to the record, which may be gone: cleanup tools empty its folder. */
+/** The same for a message that Messages did not get according to the record. */
 const UNLIKELY_ROW_MS = 5_000;
 
 export interface RecoveryDeps {
@@ -40,16 +41,18 @@ export async function recoverOutcome(
       ? message
       : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
   const result = await confirmByRow({ message: staged, destination, since, budgetMs }, { store, clock });
-  // A record that is gone looks like a send that did not begin. Only a readable store can tell the two apart.
-  const isCertain = progress === 'nothing' && isReadable(store.state());
-  return result.result === 'unknown' && isCertain ? NOT_SENT : result;
+  if (result.result !== 'unknown') return result;
+  const isNotSent = progress === 'nothing' || (progress === 'unrecorded' && isNothingStored(store, since));
+  return isNotSent ? NOT_SENT : result;
+}
+
+/** Messages stores each message within `ROW_MS`, so that without a record, a store without any own row tells that nothing was sent. */
+function isNothingStored(store: MessageStore, since: number): boolean {
+  return isReadable(store.state()) && hasNoOwnRows(store, since);
 }
 
 /** Resolves when the program has ended or is sending, or after the timeout. */
-async function programProgress(
-  progressNow: () => ReturnType<LastDispatch['progressOf']>,
-  clock: Clock,
-): Promise<ReturnType<LastDispatch['progressOf']>> {
+async function programProgress(progressNow: () => Progress, clock: Clock): Promise<Progress> {
   const deadline = clock.monotonic() + PROGRAM_MS;
   let progress = progressNow();
   while (progress === 'running' && clock.monotonic() < deadline) {
