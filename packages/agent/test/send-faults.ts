@@ -82,7 +82,7 @@ export const SEND_FAULTS: readonly SendFault[] = [
   row('in steps', { delays: { join: 100, body: 200, sent: 300 } }, 'delivered'),
   row('twice', { row: 'twice' }, 'delivered'),
   row('in another chat', { row: 'elsewhere' }, 'TIMEOUT'),
-  row('without a chat', { row: 'ghost' }, 'IMESSAGE_ERROR'),
+  row('without a chat', { row: 'ghost' }, 'TIMEOUT'),
   row('with error 22', { error: 22 }, 'IMESSAGE_ERROR'),
   row('with error 25', { error: 25 }, 'IMESSAGE_ERROR'),
   row('with error 34', { error: 34 }, 'IMESSAGE_ERROR'),

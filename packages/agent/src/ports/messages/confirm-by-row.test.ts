@@ -15,6 +15,7 @@ const ANNA = '+15550100001';
 const BERT = '+15550100002';
 const BUDGET_MS = 30_000;
 const TO_ANNA: Destination = { to: 'person', handle: ANNA, service: 'iMessage' };
+const TO_GROUP: Destination = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' };
 const HELLO: OutgoingMessage = { kind: 'text', text: 'Hello' };
 
 const cleanup = createCleanup();
@@ -165,9 +166,9 @@ describe('the row of a send', () => {
     });
   });
 
-  it('without chat and content means that nothing was sent', async () => {
+  it('without chat and content means that nothing was sent to a group', async () => {
     const ghost = (): unknown => app.ghost('chat123');
-    const { result, tookSec } = await confirm([[1, ghost]]);
+    const { result, tookSec } = await confirm([[1, ghost]], { destination: TO_GROUP });
     expect(result).toMatchObject({
       result: 'failed',
       message: expect.stringContaining('without a chat') as string,
@@ -176,9 +177,20 @@ describe('the row of a send', () => {
   });
 
   it('is found beside a row without chat and content', async () => {
+    const { result } = await confirm(
+      [
+        [1, () => app.ghost('chat123')],
+        [2, () => write(own({ chat: { members: [ANNA, BERT], service: 'iMessage' } }))],
+      ],
+      { destination: TO_GROUP },
+    );
+    expect(result).toMatchObject({ result: 'sent' });
+  });
+
+  it('to a person is not a row without chat and content, which the owner caused with a group', async () => {
     const { result } = await confirm([
       [1, () => app.ghost('chat123')],
-      [2, () => write(own())],
+      [20, () => write(own())],
     ]);
     expect(result).toMatchObject({ result: 'sent' });
   });

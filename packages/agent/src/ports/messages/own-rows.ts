@@ -11,7 +11,10 @@ export interface SentRows {
   readonly here: readonly StoredRow[];
   /** Rows with the content of the send in other conversations. */
   readonly elsewhere: readonly StoredRow[];
-  /** Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. */
+  /**
+   * Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. None for a person: the
+   * owner caused such a row.
+   */
   readonly ghosts: readonly StoredRow[];
   /** Whether all rows were read: otherwise a row of the send can be missing here. */
   readonly isComplete: boolean;
@@ -32,7 +35,7 @@ export function findSentRows(
   return {
     here,
     elsewhere: joined.filter((row) => !here.includes(row)),
-    ghosts: own.filter((row) => isGhost(row, store)),
+    ghosts: isGroup(destination, store) ? own.filter((row) => isGhost(row, store)) : [],
     isComplete,
   };
 }
@@ -77,6 +80,11 @@ function isGhost(row: StoredRow, store: MessageStore): boolean {
   if (row.chatId !== undefined || row.bodyState !== 'pending') return false;
   const state = store.sendState(row.guid);
   return state?.finished === true && !state.sent;
+}
+
+function isGroup(destination: Destination, store: MessageStore): boolean {
+  if (destination.to === 'chat') return store.chat(destination.chatId)?.isGroup === true;
+  return destination.to === 'group';
 }
 
 function isIn(destination: Destination, row: StoredRow, store: MessageStore): boolean {

@@ -313,7 +313,7 @@ describe('M3 a row', () => {
     ['that never appears', { row: 'none' }, UNKNOWN],
     ['that appears twice', { row: 'twice' }, SENT],
     ['in another chat', { row: 'elsewhere' }, UNKNOWN],
-    ['without a chat', { row: 'ghost' }, NOTHING_SENT],
+    ['without a chat', { row: 'ghost' }, UNKNOWN],
     ['with error 22', { error: 22 }, { ...NOTHING_SENT, notOnIMessage: true }],
     ['with error 25', { error: 25 }, NOTHING_SENT],
     ['with error 34', { error: 34 }, NOTHING_SENT],
