@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, describe, expect, it } from 'vitest';
@@ -15,6 +18,38 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let made = 0;
 const nextPath = (): string => join(folder, `journal-${(made += 1)}.db`);
 const lastPath = (): string => join(folder, `journal-${made}.db`);
+
+/** Writes a journal as an agent with an older schema leaves it. */
+function olderJournal(version: number): DatabaseSync {
+  const db = new DatabaseSync(nextPath());
+  db.exec(
+    `PRAGMA journal_mode = WAL; ${MIGRATIONS.slice(0, version).join(';')}; PRAGMA user_version = ${version}`,
+  );
+  return db;
+}
+
+/** Opens a journal in other processes, all at the same time, and resolves with what they wrote to standard error. */
+async function openInProcesses(count: number, path: string, whileOpening = () => Promise.resolve()) {
+  const program = `
+    import { once } from 'node:events';
+    import { openJournal } from ${JSON.stringify(import.meta.resolve('./journal-sqlite.ts'))};
+    process.send('ready');
+    await once(process, 'message');
+    process.send('opening');
+    openJournal(${JSON.stringify(path)}).close();
+    process.disconnect();`;
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
+  const children = Array.from({ length: count }, () =>
+    spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] }),
+  );
+  const errors = children.map(async ({ stderr }) => await stderr?.toArray());
+  await Promise.all(children.map((child) => once(child, 'message')));
+  const opening = children.map((child) => once(child, 'message'));
+  for (const child of children) child.send('open');
+  await Promise.all(opening);
+  await whileOpening();
+  return (await Promise.all(errors)).flat().join('');
+}
 
 describe('the journal in a file', () => {
   journalContract(
@@ -52,6 +87,22 @@ describe('the journal file', () => {
       { guid: 'B', since: 2 },
     ]);
     journal.close();
+  });
+
+  it('is upgraded once when another process upgrades it at the same time', async () => {
+    const other = olderJournal(MIGRATIONS.length - 1);
+    other.exec('BEGIN IMMEDIATE');
+    const errors = await openInProcesses(1, lastPath(), async () => {
+      await sleep(300);
+      other.exec(`${MIGRATIONS.at(-1)}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
+    });
+    other.close();
+    expect(errors).toBe('');
+  });
+
+  it('of the first version is upgraded once when several processes open it at the same time', async () => {
+    olderJournal(1).close();
+    expect(await openInProcesses(4, lastPath())).toBe('');
   });
 
   it('is rejected, not overwritten, when it is damaged', () => {

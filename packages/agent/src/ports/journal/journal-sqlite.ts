@@ -14,7 +14,7 @@ export function openJournal(path: string): Journal {
     // NORMAL keeps every commit when the process dies. `durableTransaction` adds the fsync that a power cut needs; on
     // macOS an fsync reaches the disk only with fullfsync.
     db.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = 5000;
+      `PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON;
        PRAGMA secure_delete = ON`,
     );
     if (path !== ':memory:') chmodSync(path, 0o600);
@@ -104,16 +104,18 @@ function createJournal(db: DatabaseSync): Journal {
 }
 
 function migrate(db: DatabaseSync): void {
+  // The version is read under the write lock: another process may be migrating. The caller closes the database after an error.
+  db.exec('BEGIN IMMEDIATE');
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   if (version > MIGRATIONS.length) {
     throw new Error(
       `The journal has schema version ${version}, this agent supports ${MIGRATIONS.length}: update the agent`,
     );
   }
-  for (const [index, sql] of MIGRATIONS.entries()) {
-    if (index < version) continue;
-    db.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
-  }
+  for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
+  // Writing the same version again would fail on a full disk.
+  if (version < MIGRATIONS.length) db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  db.exec('COMMIT');
 }
 
 function textOf(value: unknown): string | undefined {
