@@ -47,7 +47,7 @@ import { readReach } from './flows/reach/read-reach.ts';
 import { interruptSend, resolveInterruptedSend } from './flows/selftest/interrupted-send.ts';
 import { runSelftest } from './flows/selftest/selftest.ts';
 import { writeTestFiles } from './flows/selftest/test-files.ts';
-import { openJournal } from './ports/journal/journal-sqlite.ts';
+import { openJournal, openJournalAsIs } from './ports/journal/journal-sqlite.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
 import type { Limits as BlueBubblesLimits } from './ports/messages/bluebubbles/await-outcome.ts';
 import type { BlueBubblesFinding } from './ports/messages/bluebubbles/check-server.ts';
@@ -432,7 +432,7 @@ export async function examineBlueBubblesOf(
   config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,
   home = homedir(),
 ): Promise<BlueBubblesFinding[]> {
-  const journal = openAgentJournal(config.dataDir);
+  const journal = openAgentJournalAsIs(config.dataDir, { readOnly: true });
   try {
     return await examineBlueBubbles({
       url: config.bluebubblesUrl,
@@ -446,9 +446,14 @@ export async function examineBlueBubblesOf(
   }
 }
 
-/** Opens the journal in a data folder, also while an agent runs. */
+/** Opens the journal in a data folder and migrates it. Commands use `openAgentJournalAsIs`. */
 export function openAgentJournal(dataDir: string): Journal {
   return openJournal(journalPath(dataDir));
+}
+
+/** Opens the journal in a data folder for a command, also while an agent of this version or an older one runs. */
+export function openAgentJournalAsIs(dataDir: string, options?: { readonly readOnly?: boolean }): Journal {
+  return openJournalAsIs(journalPath(dataDir), options);
 }
 
 export async function createEnrolment(

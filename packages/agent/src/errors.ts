@@ -49,6 +49,26 @@ export class UnusableLockError extends ConfigurationError {
   }
 }
 
+/** A newer version of the agent has migrated the journal, so this one does not know its schema. */
+export class JournalTooNewError extends ConfigurationError {
+  override readonly name = 'JournalTooNewError';
+  constructor(path: string) {
+    super(
+      `The journal at ${path} was written by a newer version of the agent. Update the agent: npx footbridge-agent@latest update`,
+    );
+  }
+}
+
+/** The journal has a schema that commands cannot use, and only the agent itself may migrate it. */
+export class JournalTooOldError extends ConfigurationError {
+  override readonly name = 'JournalTooOldError';
+  constructor(path: string) {
+    super(
+      `The journal at ${path} is from an older version of the agent. It is upgraded when an agent of this version starts.`,
+    );
+  }
+}
+
 /** The simulator cannot listen on its port, for example because another agent does. */
 export class ControlPortError extends ConfigurationError {
   override readonly name = 'ControlPortError';
@@ -76,6 +96,8 @@ export class AgentCallError extends Error {
 }
 
 export const SQLITE_BUSY = 5;
+export const SQLITE_CORRUPT = 11;
+export const SQLITE_NOTADB = 26;
 
 /** Returns the primary result code of an error of SQLite, or undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {

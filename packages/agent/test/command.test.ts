@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 
 import { Agent } from '@footbridge/testkit/agent';
@@ -9,7 +10,8 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { openAgentJournal } from '../src/agent.ts';
-import { isLocked, lockDataDir } from '../src/edges/data-dir.ts';
+import { isLocked, journalPath, lockDataDir } from '../src/edges/data-dir.ts';
+import { MIGRATIONS } from '../src/ports/journal/sqlite-schema.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
@@ -310,6 +312,74 @@ describe('footbridge-agent', () => {
     expect(same).toMatchObject({ code: 0, out: expect.stringContaining('"previous":"location2"') });
     expect((await command('move', '--data-dir', dir)).code).toBe(2);
     expect((await command('move', ' ', '--yes', '--data-dir', dir)).code).toBe(3);
+  });
+
+  it('status, doctor and move leave the journal of an older agent in its schema', async () => {
+    const dir = await tempDir(cleanup);
+    const older = MIGRATIONS.length - 1;
+    const db = new DatabaseSync(journalPath(dir));
+    cleanup.add(() => db.close());
+    db.exec(
+      `PRAGMA journal_mode = WAL; ${MIGRATIONS.slice(0, older).join(';')}; PRAGMA user_version = ${older};
+       INSERT INTO outbox (state, frame, changed_at) VALUES ('rejected', '', 0)`,
+    );
+    const schema = () => db.prepare('SELECT sql FROM sqlite_schema').all();
+    const before = schema();
+    const status = await command('status', '--data-dir', dir);
+    expect(JSON.parse(status.out)).toMatchObject({ running: false, journal: 'writable', rejected: 1 });
+    expect((await command('doctor', '--data-dir', dir, '--simulate')).out).toContain(
+      '1 messages rejected by the CRM',
+    );
+    expect(await command('move', 'location2', '--yes', '--data-dir', dir)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('"dropped":{"queue":0,"outbox":1}'),
+    });
+    expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: older });
+    expect(schema()).toEqual(before);
+  });
+
+  it('run stays away from the journal of a newer agent, and every command says to update', async () => {
+    const dir = await tempDir(cleanup);
+    openAgentJournal(dir).close();
+    const db = new DatabaseSync(journalPath(dir));
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+    db.close();
+    const before = await readFile(journalPath(dir));
+    const common = ['--data-dir', dir, '--simulate'];
+    const run = ['run', '--url', 'http://127.0.0.1:1', '--location', 'L', '--control-port', '0'];
+    const words = /newer version of the agent.*npx footbridge-agent@latest update/;
+    for (const args of [
+      [...run, ...common],
+      ['status', '--data-dir', dir],
+      ['move', 'location2', '--yes', '--data-dir', dir],
+    ])
+      expect(await command(...args)).toMatchObject({ code: 3, err: expect.stringMatching(words) });
+    expect(await readFile(join(dir, 'stay-away'), 'utf8')).toMatch(words);
+    const doctor = await command('doctor', ...common);
+    expect(JSON.parse(doctor.out).findings).toContainEqual({
+      check: 'Journal',
+      verdict: 'failure',
+      detail: 'written by a newer version of the agent',
+      next: 'Run npx footbridge-agent@latest update',
+    });
+    expect(await readFile(journalPath(dir))).toEqual(before);
+  });
+
+  it.each([
+    ['damaged', 'no database'.repeat(1000), /Stop the agent.*-wal.*is sent a second time/],
+    ['not readable', undefined, /Free disk space.*Keep the file/],
+  ])('doctor says what is lost without the journal when it is %s', async (_what, content, next) => {
+    const dir = await tempDir(cleanup);
+    if (content === undefined) await mkdir(journalPath(dir));
+    else await writeFile(journalPath(dir), content);
+    const { out } = await command('doctor', '--data-dir', dir, '--simulate');
+    expect(JSON.parse(out).findings).toContainEqual(
+      expect.objectContaining({
+        check: 'Journal',
+        verdict: 'failure',
+        next: expect.stringMatching(next),
+      }),
+    );
   });
 
   it('doctor reports problems with their next steps', async () => {

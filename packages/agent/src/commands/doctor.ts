@@ -2,17 +2,24 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 
 import { request } from 'undici';
 
-import { examineBlueBubblesOf, openAgentJournal } from '../agent.ts';
+import { examineBlueBubblesOf, openAgentJournalAsIs } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
+import {
+  JournalTooNewError,
+  JournalTooOldError,
+  SQLITE_CORRUPT,
+  SQLITE_NOTADB,
+  sqliteCode,
+} from '../errors.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
 import { thisInstallation } from '../install/installation.ts';
 import { checkAgent } from './check-agent.ts';
 import { checkMac } from './check-mac.ts';
 import { EXIT } from './exit-codes.ts';
-import { failure } from './finding.ts';
+import { failure, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import type { Output } from './output.ts';
 import { reportOf } from './restart-agent.ts';
@@ -97,7 +104,7 @@ function checkFolder(dataDir: string): Finding {
 function checkJournal({ dataDir = '', location }: Settings): Finding {
   if (!existsSync(journalPath(dataDir))) return { check: 'Journal', verdict: 'ok', detail: 'none yet' };
   try {
-    const journal = openAgentJournal(dataDir);
+    const journal = openAgentJournalAsIs(dataDir, { readOnly: true });
     const { rejected, setAside } = journal.outbox.counts();
     const waiting = journal.jobs.pendingCount();
     const served = servedLocation(journal);
@@ -118,10 +125,38 @@ function checkJournal({ dataDir = '', location }: Settings): Finding {
       };
     }
     return { check: 'Journal', verdict: 'ok', detail: `readable, ${waiting} jobs waiting` };
-  } catch {
-    const next = `Move ${journalPath(dataDir)} away; its pending messages are lost`;
-    return { check: 'Journal', verdict: 'failure', detail: 'not readable', next };
+  } catch (error) {
+    return unreadableJournal(journalPath(dataDir), error);
   }
+}
+
+function unreadableJournal(path: string, error: unknown): Finding {
+  if (error instanceof JournalTooNewError)
+    return failure(
+      'Journal',
+      'written by a newer version of the agent',
+      'Run npx footbridge-agent@latest update',
+    );
+  if (error instanceof JournalTooOldError)
+    return warning(
+      'Journal',
+      'from an older version of the agent',
+      'Update and start the agent, which upgrades the journal',
+    );
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const detail = `not readable: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const code = sqliteCode(cause);
+  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB)
+    return failure(
+      'Journal',
+      detail,
+      `Stop the agent and move ${path}, ${path}-wal and ${path}-shm away. Pending messages are then lost, messages received before the next start are not passed on, and a message that the CRM repeats is sent a second time`,
+    );
+  return failure(
+    'Journal',
+    detail,
+    `Free disk space, check that you own ${path}, and try again. Keep the file: without it, messages may be sent a second time`,
+  );
 }
 
 function checkToken(dataDir: string): Finding {

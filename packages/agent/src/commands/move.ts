@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 
-import { openAgentJournal } from '../agent.ts';
+import { openAgentJournalAsIs } from '../agent.ts';
 import { journalPath, lockDataDir } from '../edges/data-dir.ts';
 import { moveTo, servedLocation } from '../flows/link/served-location.ts';
 import type { Journal } from '../ports/journal/journal.ts';
@@ -18,7 +18,7 @@ export async function move(
     return EXIT.failed;
   }
   const unlock = lockDataDir(dataDir);
-  const journal = openAgentJournal(dataDir);
+  const journal = openAgentJournalAsIs(dataDir);
   try {
     const previous = servedLocation(journal) ?? null;
     if (previous === location) {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-import { openAgentJournal } from '../agent.ts';
+import { openAgentJournalAsIs } from '../agent.ts';
 import { isLocked, journalPath } from '../edges/data-dir.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
 import type { AgentReport } from '../edges/local-socket/local-calls.ts';
@@ -23,7 +23,7 @@ export async function status(dataDir: string, output: Output): Promise<number> {
   }
   const running = isLocked(dataDir);
   const report = running ? await reportOf(dataDir) : undefined;
-  const journal = openAgentJournal(dataDir);
+  const journal = openAgentJournalAsIs(dataDir);
   try {
     const link: SavedLinkState = readLinkState(journal) ?? { state: 'never connected' };
     const queue = journal.jobs.pendingCount();

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,9 +8,11 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { openJournal } from './journal-sqlite.ts';
+import { JournalTooNewError, JournalTooOldError } from '../../errors.ts';
+import { openJournal, openJournalAsIs } from './journal-sqlite.ts';
+import type { Journal } from './journal.ts';
 import { journalContract } from './journal.contract.ts';
-import { MIGRATIONS } from './sqlite-schema.ts';
+import { MIGRATIONS, OLDEST_USABLE_VERSION } from './sqlite-schema.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -68,12 +70,50 @@ describe('the journal file', () => {
     expect(statSync(lastPath()).mode & 0o777).toBe(0o600);
   });
 
-  it('of a newer agent is rejected', () => {
+  it('of a newer agent is rejected with an error of its own, and not changed', () => {
     openJournal(nextPath()).close();
     const db = new DatabaseSync(lastPath());
-    db.exec('PRAGMA user_version = 99');
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
     db.close();
-    expect(() => openJournal(lastPath())).toThrowError(/cannot be opened/);
+    const before = readFileSync(lastPath());
+    for (const open of [openJournal, openJournalAsIs])
+      expect(() => open(lastPath())).toThrowError(JournalTooNewError);
+    expect(readFileSync(lastPath())).toEqual(before);
+  });
+
+  it.each(MIGRATIONS.map((_sql, index) => index + 1).filter((version) => version >= OLDEST_USABLE_VERSION))(
+    'of schema version %i is read and emptied as it is',
+    (version) => {
+      const db = olderJournal(version);
+      db.exec(
+        `INSERT INTO job (key, fingerprint, state, changed_at) VALUES ('a', 'print', 'queued', 1);
+         INSERT INTO outbox (state, frame, changed_at) VALUES ('waiting', '', 1);
+         INSERT INTO pending_row (guid, since) VALUES ('G', 1); INSERT INTO note VALUES ('link', 'up')`,
+      );
+      const contentOf = ({ jobs, outbox, inbox }: Journal) => [
+        jobs.pendingCount(),
+        outbox.counts().unacknowledged,
+        inbox.pending().length,
+      ];
+      const reader = openJournalAsIs(lastPath(), { readOnly: true });
+      expect([...contentOf(reader), reader.note('link')]).toEqual([1, 1, 1, 'up']);
+      expect(() => reader.setNote('link', 'down')).toThrowError(/readonly/);
+      reader.close();
+      const writer = openJournalAsIs(lastPath());
+      writer.durableTransaction(() => writer.empty());
+      writer.setNote('link', 'down');
+      expect([...contentOf(writer), writer.note('link')]).toEqual([0, 0, 0, 'down']);
+      writer.close();
+      expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: version });
+      db.close();
+    },
+  );
+
+  it.each([0, 1])('of schema version %i is not opened as it is', (version) => {
+    olderJournal(version).close();
+    expect(() => openJournalAsIs(lastPath())).toThrowError(JournalTooOldError);
+    openJournal(lastPath()).close();
+    openJournalAsIs(lastPath()).close();
   });
 
   it('of the first version keeps its pending rows', () => {

@@ -1,31 +1,52 @@
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
+import { ConfigurationError, JournalTooNewError, JournalTooOldError } from '../../errors.ts';
 import type { Journal } from './journal.ts';
 import { sqliteInbox } from './sqlite-inbox.ts';
 import { sqliteJobs } from './sqlite-jobs.ts';
 import { sqliteOutbox } from './sqlite-outbox.ts';
-import { MIGRATIONS } from './sqlite-schema.ts';
+import { MIGRATIONS, OLDEST_USABLE_VERSION } from './sqlite-schema.ts';
 
-/** Opens the journal in a SQLite file that only its owner can read, or in memory with `:memory:`. */
+/**
+ * Opens the journal in a SQLite file that only its owner can read, or in memory with `:memory:`, and migrates it to the schema of this
+ * version. Throws a JournalTooNewError when a newer version has migrated it.
+ */
 export function openJournal(path: string): Journal {
-  const db = new DatabaseSync(path);
+  return open(path, new DatabaseSync(path), (db) => {
+    db.exec('PRAGMA journal_mode = WAL');
+    if (path !== ':memory:') chmodSync(path, 0o600);
+    migrate(db, path);
+  });
+}
+
+/**
+ * Opens the journal of an installed agent, which may be older than this program and may be running. Its schema stays as it is, because
+ * that agent could not open a migrated journal. What an older schema lacks must not be used: the counts, `pending`, notes and `empty` work.
+ * With `readOnly`, methods that write throw. Throws a JournalTooNewError or a JournalTooOldError when the schema is unknown or too old.
+ */
+export function openJournalAsIs(path: string, { readOnly = false } = {}): Journal {
+  return open(path, new DatabaseSync(path, { readOnly }), (db) => {
+    if (versionOf(db, path) < OLDEST_USABLE_VERSION) throw new JournalTooOldError(path);
+  });
+}
+
+function open(path: string, db: DatabaseSync, check: (db: DatabaseSync) => void): Journal {
   try {
     // NORMAL keeps every commit when the process dies. `durableTransaction` adds the fsync that a power cut needs; on
     // macOS an fsync reaches the disk only with fullfsync.
     db.exec(
-      `PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON;
-       PRAGMA secure_delete = ON`,
+      `PRAGMA busy_timeout = 5000; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON`,
     );
-    if (path !== ':memory:') chmodSync(path, 0o600);
-    migrate(db);
+    check(db);
+    return createJournal(db);
   } catch (error) {
     db.close();
+    if (error instanceof ConfigurationError) throw error;
     throw new Error(`The journal at ${path} cannot be opened. Check for a full disk or a damaged file.`, {
       cause: error,
     });
   }
-  return createJournal(db);
 }
 
 function createJournal(db: DatabaseSync): Journal {
@@ -103,19 +124,20 @@ function createJournal(db: DatabaseSync): Journal {
   };
 }
 
-function migrate(db: DatabaseSync): void {
+function migrate(db: DatabaseSync, path: string): void {
   // The version is read under the write lock: another process may be migrating. The caller closes the database after an error.
   db.exec('BEGIN IMMEDIATE');
-  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
-  if (version > MIGRATIONS.length) {
-    throw new Error(
-      `The journal has schema version ${version}, this agent supports ${MIGRATIONS.length}: update the agent`,
-    );
-  }
+  const version = versionOf(db, path);
   for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
   // Writing the same version again would fail on a full disk.
   if (version < MIGRATIONS.length) db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
   db.exec('COMMIT');
+}
+
+function versionOf(db: DatabaseSync, path: string): number {
+  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+  if (version > MIGRATIONS.length) throw new JournalTooNewError(path);
+  return version;
 }
 
 function textOf(value: unknown): string | undefined {

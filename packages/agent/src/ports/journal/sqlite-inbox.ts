@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Inbox, Journal } from './journal.ts';
+import { lazyStatements } from './sqlite-statement.ts';
 
 const CURSOR = 'inbound-cursor';
 const BEGAN = 'inbound-began';
@@ -9,18 +10,19 @@ export function sqliteInbox(
   db: DatabaseSync,
   notes: Pick<Journal, 'note' | 'setNote'>,
 ): Inbox & { prune(before: number): void; forgetCursor(): void } {
-  const addPending = db.prepare(
+  const prepare = lazyStatements(db);
+  const addPending = prepare(
     'INSERT INTO pending_row (guid, since) VALUES (?, ?) ON CONFLICT (guid) DO NOTHING',
   );
-  const pending = db.prepare('SELECT guid, since FROM pending_row ORDER BY place');
-  const removePending = db.prepare('DELETE FROM pending_row WHERE guid = ?');
-  const markSeen = db.prepare(
+  const pending = prepare('SELECT guid, since FROM pending_row ORDER BY place');
+  const removePending = prepare('DELETE FROM pending_row WHERE guid = ?');
+  const markSeen = prepare(
     'INSERT INTO seen (guid, seen_at, own) VALUES (?, ?, ?) ON CONFLICT (guid) DO NOTHING',
   );
-  const hasSeen = db.prepare('SELECT 1 FROM seen WHERE guid = ?');
-  const unmarkSeen = db.prepare('DELETE FROM seen WHERE guid = ?');
-  const lastSeen = db.prepare('SELECT seen_at FROM seen WHERE own = 0 ORDER BY seen_at DESC LIMIT 1');
-  const prune = db.prepare('DELETE FROM seen WHERE seen_at < ?');
+  const hasSeen = prepare('SELECT 1 FROM seen WHERE guid = ?');
+  const unmarkSeen = prepare('DELETE FROM seen WHERE guid = ?');
+  const lastSeen = prepare('SELECT seen_at FROM seen WHERE own = 0 ORDER BY seen_at DESC LIMIT 1');
+  const prune = prepare('DELETE FROM seen WHERE seen_at < ?');
 
   return {
     cursor: (generation) => {

@@ -4,61 +4,63 @@ import { parseServiceFrame, writeFrame } from '@footbridge/protocol/frames';
 import type { SendFrame } from '@footbridge/protocol/frames';
 
 import type { Job, Jobs, JobState, Step } from './journal.ts';
+import { lazyStatements } from './sqlite-statement.ts';
 
 const STATES: ReadonlyMap<unknown, JobState> = new Map(
   (['queued', 'begun', 'delivered', 'failed', 'unknown'] as const).map((state) => [state, state]),
 );
 
 export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): void } {
-  const find = db.prepare('SELECT * FROM job WHERE key = ?');
-  const findByRequest = db.prepare(
+  const prepare = lazyStatements(db);
+  const find = prepare('SELECT * FROM job WHERE key = ?');
+  const findByRequest = prepare(
     'SELECT job.* FROM request JOIN job ON job.key = request.key WHERE request_id = ?',
   );
-  const drop = db.prepare('DELETE FROM job WHERE key = ?');
-  const insert = db.prepare(
+  const drop = prepare('DELETE FROM job WHERE key = ?');
+  const insert = prepare(
     "INSERT INTO job (key, message_id, fingerprint, state, frame, changed_at) VALUES (?, ?, ?, 'queued', ?, ?)",
   );
-  const attachRequest = db.prepare(
+  const attachRequest = prepare(
     `INSERT INTO request (request_id, key, created_at) VALUES (?, ?, ?)
      ON CONFLICT (request_id) DO UPDATE SET answered = 0`,
   );
-  const pending = db.prepare("SELECT count(*) AS n FROM job WHERE state IN ('queued', 'begun')");
-  const oldestPending = db.prepare(
+  const pending = prepare("SELECT count(*) AS n FROM job WHERE state IN ('queued', 'begun')");
+  const oldestPending = prepare(
     "SELECT changed_at AS at FROM job WHERE state IN ('queued', 'begun') ORDER BY place LIMIT 1",
   );
   // Jobs end in the order of their places, so the newest place comes first and few rows are read.
-  const lastDelivered = db.prepare(
+  const lastDelivered = prepare(
     "SELECT changed_at AS at FROM job WHERE state = 'delivered' ORDER BY place DESC LIMIT 1",
   );
   const inOrder = `SELECT * FROM job WHERE state = 'queued'
      ORDER BY key IN (SELECT key FROM step WHERE done = 0) DESC, place`;
-  const next = db.prepare(`${inOrder} LIMIT 1`);
-  const queued = db.prepare(inOrder);
-  const interrupted = db.prepare("SELECT * FROM job WHERE state = 'begun' ORDER BY place");
-  const setState = db.prepare('UPDATE job SET state = ? WHERE key = ?');
-  const end = db.prepare(
+  const next = prepare(`${inOrder} LIMIT 1`);
+  const queued = prepare(inOrder);
+  const interrupted = prepare("SELECT * FROM job WHERE state = 'begun' ORDER BY place");
+  const setState = prepare('UPDATE job SET state = ? WHERE key = ?');
+  const end = prepare(
     'UPDATE job SET state = ?, guid = ?, error_code = ?, error_message = ?, frame = NULL, changed_at = ? WHERE key = ?',
   );
-  const unanswered = db.prepare(
+  const unanswered = prepare(
     'SELECT request_id FROM request WHERE key = ? AND answered = 0 ORDER BY created_at, request_id',
   );
-  const answer = db.prepare('UPDATE request SET answered = 1 WHERE key = ?');
-  const findStep = db.prepare('SELECT * FROM step WHERE key = ? AND name = ?');
-  const sentBy = db.prepare(
+  const answer = prepare('UPDATE request SET answered = 1 WHERE key = ?');
+  const findStep = prepare('SELECT * FROM step WHERE key = ? AND name = ?');
+  const sentBy = prepare(
     `SELECT 1 FROM step WHERE guid = ?1
      UNION ALL SELECT 1 FROM step WHERE content = ?2 AND (begun_at >= ?3 OR (done = 0 AND begun_at >= ?4)) LIMIT 1`,
   );
-  const anyStep = db.prepare('SELECT 1 FROM step WHERE key = ? LIMIT 1');
-  const unfinishedSteps = db.prepare('SELECT * FROM step WHERE key = ? AND done = 0');
-  const beginStep = db.prepare(
+  const anyStep = prepare('SELECT 1 FROM step WHERE key = ? LIMIT 1');
+  const unfinishedSteps = prepare('SELECT * FROM step WHERE key = ? AND done = 0');
+  const beginStep = prepare(
     'INSERT INTO step (key, name, watermark, content, file_name, begun_at) VALUES (?, ?, ?, ?, ?, ?)',
   );
-  const finishStep = db.prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
-  const discardStep = db.prepare('DELETE FROM step WHERE key = ? AND name = ?');
-  const forgetFileNames = db.prepare('UPDATE step SET file_name = NULL WHERE key = ?');
-  const pruneJobs = db.prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
-  const pruneSteps = db.prepare('DELETE FROM step WHERE key NOT IN (SELECT key FROM job)');
-  const pruneRequests = db.prepare('DELETE FROM request WHERE key NOT IN (SELECT key FROM job)');
+  const finishStep = prepare('UPDATE step SET done = 1, guid = ? WHERE key = ? AND name = ?');
+  const discardStep = prepare('DELETE FROM step WHERE key = ? AND name = ?');
+  const forgetFileNames = prepare('UPDATE step SET file_name = NULL WHERE key = ?');
+  const pruneJobs = prepare("DELETE FROM job WHERE state NOT IN ('queued', 'begun') AND changed_at < ?");
+  const pruneSteps = prepare('DELETE FROM step WHERE key NOT IN (SELECT key FROM job)');
+  const pruneRequests = prepare('DELETE FROM request WHERE key NOT IN (SELECT key FROM job)');
 
   return {
     find: (key) => readJob(find.get(key)),

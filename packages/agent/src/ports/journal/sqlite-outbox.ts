@@ -3,23 +3,25 @@ import type { DatabaseSync } from 'node:sqlite';
 import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 
 import type { Outbox } from './journal.ts';
+import { lazyStatements } from './sqlite-statement.ts';
 
 export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number): void } {
-  const reserve = db.prepare(
+  const prepare = lazyStatements(db);
+  const reserve = prepare(
     "INSERT INTO outbox (state, frame, changed_at) VALUES ('waiting', '', ?) RETURNING seq",
   );
-  const fill = db.prepare('UPDATE outbox SET frame = ? WHERE seq = ?');
-  const waiting = db.prepare(
+  const fill = prepare('UPDATE outbox SET frame = ? WHERE seq = ?');
+  const waiting = prepare(
     "SELECT seq, frame FROM outbox WHERE state = 'waiting' AND seq > ? ORDER BY seq LIMIT ?",
   );
-  const acknowledge = db.prepare("DELETE FROM outbox WHERE seq = ? AND state = 'waiting'");
-  const park = db.prepare(
+  const acknowledge = prepare("DELETE FROM outbox WHERE seq = ? AND state = 'waiting'");
+  const park = prepare(
     "UPDATE outbox SET state = ?, reason = ?, changed_at = ? WHERE seq = ? AND state = 'waiting'",
   );
-  const parked = db.prepare("SELECT frame FROM outbox WHERE seq = ? AND state <> 'waiting'");
-  const drop = db.prepare('DELETE FROM outbox WHERE seq = ?');
-  const counts = db.prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
-  const prune = db.prepare("DELETE FROM outbox WHERE state <> 'waiting' AND changed_at < ?");
+  const parked = prepare("SELECT frame FROM outbox WHERE seq = ? AND state <> 'waiting'");
+  const drop = prepare('DELETE FROM outbox WHERE seq = ?');
+  const counts = prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+  const prune = prepare("DELETE FROM outbox WHERE state <> 'waiting' AND changed_at < ?");
 
   const put: Outbox['put'] = (frame, now) => {
     // The frame holds its own `seq`, so the row is inserted before its frame is known. The caller opens the transaction.

@@ -76,3 +76,6 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX step_unfinished ON step (key) WHERE done = 0;
   `,
 ];
+
+/** `openJournalAsIs` can open journals from this schema version on. */
+export const OLDEST_USABLE_VERSION = 2;
