@@ -105,7 +105,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.jobs.interrupted()).toEqual([]);
     });
 
-    it('M4 come first when one of their steps was interrupted', () => {
+    it('M4 run first when one of their steps was interrupted', () => {
       for (const id of ['a', 'b', 'c']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
       journal.jobs.beginStep('b', 'text', 1);
       journal.jobs.beginStep('c', 'text', 1);
