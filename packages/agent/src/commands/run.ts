@@ -82,26 +82,31 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   }
 }
 
-/** A log file that cannot be opened does not stop the agent. */
+/** Falls back to standard output when the log file cannot be opened. */
 function openLog({ logFile, logLevel }: AgentConfig): Log {
   const options = { service: 'footbridge-agent', sync: true };
   if (logFile === undefined) return createLog(logLevel, options);
   try {
-    const onNotRotated = (error: unknown): void =>
+    const onRotationFailed = (error: unknown): void =>
       log.error(
-        { event: 'log.not_rotated', err: error },
-        'log file not rotated; it is emptied at 40 MB until a rotation succeeds',
+        { event: 'log.rotation_failed', err: error },
+        'log rotation failed; the file is truncated at 40 MB until rotation succeeds',
+      );
+    const onTruncationFailed = (error: unknown): void =>
+      log.error(
+        { event: 'log.truncation_failed', err: error },
+        'log truncation failed; the file grows until it can be renamed or truncated',
       );
     const log = createLog(logLevel, {
       ...options,
-      destination: new LogFile(logFile, { onNotRotated }),
+      destination: new LogFile(logFile, { onRotationFailed, onTruncationFailed }),
     });
     return log;
   } catch (error) {
     const log = createLog(logLevel, options);
     log.error(
       { event: 'log.file_not_opened', err: error },
-      'log file not opened, the log goes to standard output',
+      'log file cannot be opened, logging to standard output',
     );
     return log;
   }

@@ -1,8 +1,19 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
 import { LogFile, logFiles } from './log-file.ts';
 
@@ -42,7 +53,7 @@ async function stuckLog(maxBytes: number) {
   writeFileSync(`${path}.2`, 'old\n');
   mkdirSync(`${path}.3`);
   const errors: unknown[] = [];
-  const log = new LogFile(path, { maxBytes, onNotRotated: (error) => errors.push(error) });
+  const log = new LogFile(path, { maxBytes, onRotationFailed: (error) => errors.push(error) });
   cleanup.add(() => log.close());
   return { path, log, errors, read: () => readFileSync(path, 'utf8') };
 }
@@ -53,7 +64,7 @@ it('goes on in the same file when it cannot be rotated', async () => {
   expect(read()).toBe('line 1\nline 2\nline 3\n');
 });
 
-it('empties a file that it can never rotate, and keeps the newest lines', async () => {
+it('truncates a file that it can never rotate, and keeps the newest lines', async () => {
   const { path, log, read } = await stuckLog(100);
   let largest = 0;
   for (let line = 0; line < 1000; line++) {
@@ -64,7 +75,7 @@ it('empties a file that it can never rotate, and keeps the newest lines', async 
   expect(read()).toMatch(/^line \d+\n[^]*line 999\n$/);
 });
 
-it('empties a file that is already too large when it cannot be rotated', async () => {
+it('truncates a file that is already too large when it cannot be rotated', async () => {
   const { path, read } = await stuckLog(10);
   writeFileSync(path, 'x'.repeat(1000));
   const log = new LogFile(path, { maxBytes: 10 });
@@ -73,7 +84,7 @@ it('empties a file that is already too large when it cannot be rotated', async (
   expect(read()).toBe('first\n');
 });
 
-it('reports a failed rotation once, again after the file was emptied, and again after a successful rotation', async () => {
+it('reports a failed rotation once, again after the file was truncated, and again after a successful rotation', async () => {
   const { path, log, errors } = await stuckLog(100);
   const write = (bytes: number): void => {
     for (let written = 0; written < bytes; written += 20) log.write('a line\n'.padStart(20, '.'));
@@ -89,6 +100,63 @@ it('reports a failed rotation once, again after the file was emptied, and again 
   writeFileSync(`${path}.2`, '');
   write(100);
   expect(errors).toHaveLength(3);
+});
+
+/** Makes a file append-only, so that it can be neither renamed nor truncated. Returns false where the system does not allow it. */
+function setAppendOnly(path: string, isAppendOnly: boolean): boolean {
+  const [program, flag] =
+    process.platform === 'darwin'
+      ? ['chflags', isAppendOnly ? 'uappnd' : 'nouappnd']
+      : ['chattr', isAppendOnly ? '+a' : '-a'];
+  return spawnSync(program, [flag, path]).status === 0;
+}
+
+describe.runIf(canSetAppendOnly())('a file that can be neither renamed nor truncated', () => {
+  it('keeps every line and the old files, and its failed truncations are reported', async () => {
+    const path = join(await tempDir(cleanup), 'agent.log');
+    const old = logFiles(path).slice(1);
+    for (const file of old) writeFileSync(file, `${file}\n`);
+    writeFileSync(path, '');
+    setAppendOnly(path, true);
+    cleanup.add(() => setAppendOnly(path, false));
+    const reports: string[] = [];
+    const log = new LogFile(path, {
+      maxBytes: 100,
+      onRotationFailed: (error) => reports.push(`rotation ${String(error)}`),
+      onTruncationFailed: (error) => reports.push(`truncation ${String(error)}`),
+    });
+    cleanup.add(() => log.close());
+    const lines = Array.from({ length: 60 }, (_, line) => `line ${String(line).padStart(4, '0')}\n`);
+    for (const line of lines) log.write(line);
+    expect(readFileSync(path, 'utf8')).toBe(lines.join(''));
+    expect(old.map((file) => readFileSync(file, 'utf8'))).toEqual(old.map((file) => `${file}\n`));
+    expect(reports).toEqual([
+      expect.stringMatching(/^rotation .*EPERM.*rename/),
+      expect.stringMatching(/^truncation .*EPERM.*ftruncate/),
+      expect.stringMatching(/^truncation .*EPERM.*ftruncate/),
+    ]);
+  });
+});
+
+function canSetAppendOnly(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  const isAllowed = setAppendOnly(file, true) && setAppendOnly(file, false);
+  rmSync(folder, { recursive: true });
+  return isAllowed;
+}
+
+it('keeps the old files while the current one cannot be renamed', async () => {
+  const path = join(await tempDir(cleanup), 'agent.log');
+  const old = logFiles(path).slice(1);
+  for (const file of old) writeFileSync(file, `${file}\n`);
+  // The current file is renamed to this one first.
+  mkdirSync(`${path}.0`);
+  const log = new LogFile(path, { maxBytes: 10 });
+  cleanup.add(() => log.close());
+  for (let line = 0; line < 10; line++) log.write(`line ${line}\n`);
+  expect(old.map((file) => readFileSync(file, 'utf8'))).toEqual(old.map((file) => `${file}\n`));
 });
 
 it('begins a new file when a cleanup tool removed its folder', async () => {

@@ -12,29 +12,33 @@ export const logFiles = (path: string): string[] => [
 
 export interface LogFileOptions {
   readonly maxBytes?: number;
-  /** Called when the file cannot be rotated: once, and again each time it is emptied, which deletes the earlier report. */
-  readonly onNotRotated?: (error: unknown) => void;
+  /** Called when rotation fails: once, and again each time the file is truncated, which deletes the earlier report. */
+  readonly onRotationFailed?: (error: unknown) => void;
+  /** Called each time truncation fails. */
+  readonly onTruncationFailed?: (error: unknown) => void;
 }
 
 /**
- * A log file that only its owner can read. At 10 MB it is renamed and a new one begins; three old ones are kept. A file that cannot be
- * renamed is emptied at 40 MB.
+ * A log file that only its owner can read. It is rotated at 10 MB, and three old files are kept. A file that cannot be renamed is truncated
+ * at 40 MB; one that cannot be truncated either keeps growing.
  */
 export class LogFile {
   readonly #path: string;
   readonly #maxBytes: number;
-  readonly #onNotRotated: (error: unknown) => void;
+  readonly #onRotationFailed: (error: unknown) => void;
+  readonly #onTruncationFailed: (error: unknown) => void;
   #file: number;
   /** Bytes written since the last attempt to rotate. */
   #bytes: number;
-  #isStuck = false;
-  /** The error of a rotation that is still to be reported. */
-  #unreported: unknown;
+  #isRotationFailing = false;
+  #reports: (() => void)[] = [];
 
-  constructor(path: string, { maxBytes = MAX_BYTES, onNotRotated = () => {} }: LogFileOptions = {}) {
+  constructor(path: string, options: LogFileOptions = {}) {
+    const { maxBytes = MAX_BYTES, onRotationFailed = () => {}, onTruncationFailed = () => {} } = options;
     this.#path = path;
     this.#maxBytes = maxBytes;
-    this.#onNotRotated = onNotRotated;
+    this.#onRotationFailed = onRotationFailed;
+    this.#onTruncationFailed = onTruncationFailed;
     this.#file = open(path);
     this.#bytes = fstatSync(this.#file).size;
   }
@@ -43,9 +47,10 @@ export class LogFile {
   write(line: string): void {
     const bytes = Buffer.from(line);
     try {
-      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#makeRoom();
+      if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotateOrTruncate();
       this.#bytes += writeSync(this.#file, bytes);
-      this.#report();
+      // After the line: while the disk is full, a report would be lost too. A report writes a line itself.
+      for (const report of this.#reports.splice(0)) report();
     } catch {
       // The line is lost.
     }
@@ -55,34 +60,50 @@ export class LogFile {
     closeSync(this.#file);
   }
 
-  #makeRoom(): void {
+  #rotateOrTruncate(): void {
+    // Reset whatever fails: the next attempt follows after another `maxBytes`, so a file that can be truncated never exceeds 40 MB.
+    this.#bytes = 0;
     try {
       this.#rotate();
-      this.#isStuck = false;
+      this.#isRotationFailing = false;
     } catch (error) {
-      // The next attempt follows after another `maxBytes`, so the file never exceeds 40 MB.
-      const isFull = fstatSync(this.#file).size > this.#maxBytes * KEPT;
-      if (isFull) ftruncateSync(this.#file);
-      if (isFull || !this.#isStuck) this.#unreported = error;
-      this.#isStuck = true;
+      const isTruncated = this.#truncateIfFull();
+      if (isTruncated || !this.#isRotationFailing) this.#reports.push(() => this.#onRotationFailed(error));
+      this.#isRotationFailing = true;
     }
-    this.#bytes = 0;
   }
 
   #rotate(): void {
-    const files = logFiles(this.#path);
-    for (let index = files.length - 1; index > 0; index--) renameIfThere(files[index - 1], files[index]);
+    // Renamed first: while that fails, no old file is discarded.
+    const renamed = `${this.#path}.0`;
+    if (renameIfThere(this.#path, renamed)) this.#shift(renamed);
     const old = this.#file;
     this.#file = open(this.#path);
     // Closed last: the descriptor of a closed file may already be reused, for example by the journal.
     closeSync(old);
   }
 
-  /** Called after a line was written: while the disk is full, the report would be lost too. */
-  #report(): void {
-    const error = this.#unreported;
-    this.#unreported = undefined;
-    if (error !== undefined) this.#onNotRotated(error);
+  /** Makes the renamed file the newest of the old ones, or restores its name. */
+  #shift(renamed: string): void {
+    const [, ...old] = logFiles(this.#path);
+    const moves = old.map((to, index): [from: string, to: string] => [old[index - 1] ?? renamed, to]);
+    try {
+      for (const [from, to] of moves.toReversed()) renameIfThere(from, to);
+    } catch (error) {
+      renameSync(renamed, this.#path);
+      throw error;
+    }
+  }
+
+  #truncateIfFull(): boolean {
+    try {
+      if (fstatSync(this.#file).size <= this.#maxBytes * KEPT) return false;
+      ftruncateSync(this.#file);
+      return true;
+    } catch (error) {
+      this.#reports.push(() => this.#onTruncationFailed(error));
+      return false;
+    }
   }
 }
 
@@ -91,10 +112,13 @@ function open(path: string): number {
   return openSync(path, 'a', 0o600);
 }
 
-function renameIfThere(from: string | undefined, to: string | undefined): void {
+/** Returns false when there is no such file. */
+function renameIfThere(from: string, to: string): boolean {
   try {
-    if (from !== undefined && to !== undefined) renameSync(from, to);
+    renameSync(from, to);
+    return true;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
   }
 }
