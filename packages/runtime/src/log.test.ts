@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -100,6 +100,18 @@ async function eventsOf({ stdout }: ReturnType<typeof run>): Promise<LoggedEvent
   return events;
 }
 
+/** Runs a program that logs synchronously and resolves with the lines that it wrote to `file`. */
+async function eventsInFile(code: string): Promise<LoggedEvent[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'footbridge-log-'));
+  const file = join(folder, 'log');
+  writeFileSync(file, '');
+  const child = run(`const file = ${JSON.stringify(file)}; ${code}`, 'pipe', { sync: true });
+  await once(child, 'exit');
+  const text = readFileSync(file, 'utf8');
+  rmSync(folder, { recursive: true });
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as LoggedEvent]));
+}
+
 it('T52 drops lines while standard output is not read, and reports how many', async () => {
   const child = run(`
     const padding = 'x'.repeat(1000);
@@ -163,4 +175,55 @@ describe.skipIf(!existsSync('/dev/full'))('on a full disk', () => {
     closeSync(full);
     expect(code).toBe(7);
   });
+
+  /** Replaces standard output, whose descriptor is the lowest free one once it is closed. */
+  const swap = `
+    import { closeSync, openSync } from 'node:fs';
+    const replaceStdout = (path) => { closeSync(1); openSync(path, 'a'); };`;
+
+  it.each([
+    ['exits', 'process.exit();'],
+    ['crashes', 'throw new Error();'],
+    ['ends', 'process.disconnect();'],
+  ])(
+    'with sync, writes the buffered lines when there is space again and the process %s',
+    async (_how, end) => {
+      const events = await eventsInFile(
+        `${swap}
+      replaceStdout('/dev/full');
+      for (let line = 0; line < 1000; line++) log.info({ event: 'test.line', line }, 'line');
+      replaceStdout(file);
+      ${end}`,
+      );
+      expect(events.map(({ line }) => line)).toEqual(Array.from({ length: 1000 }, (_, line) => line));
+    },
+  );
+
+  it.each([
+    ['later lines are written', 'writeLines(2); await new Promise(setImmediate);', 102],
+    ['the process exits', '', 100],
+  ])(
+    'T52 with sync, drops lines over the limit, and reports how many when %s',
+    async (_when, after, total) => {
+      const events = await eventsInFile(
+        `${swap}
+      let line = 0;
+      const writeLines = (count) => {
+        for (const end = line + count; line < end; line++)
+          log.info({ event: 'test.line', line: 1000 + line, padding: 'x'.repeat(100_000) }, 'line');
+      };
+      replaceStdout('/dev/full');
+      writeLines(100);
+      replaceStdout(file);
+      ${after}
+      process.exit();`,
+      );
+      const kept = events.filter(({ event }) => event === 'test.line');
+      expect(kept.length).toBeGreaterThan(50);
+      expect(kept.at(-1)?.line === 1101).toBe(total === 102);
+      expect(events.filter(({ event }) => event === 'log.lines_dropped')).toMatchObject([
+        { lines: total - kept.length },
+      ]);
+    },
+  );
 });

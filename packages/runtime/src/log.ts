@@ -52,22 +52,45 @@ const MAX_UNWRITTEN = 8 * 1_048_576;
 export function createLog(level: string, options: LogOptions = {}): Log {
   const { service, sync = false, destination } = options;
   if (destination !== undefined) return logTo(destination, level, service);
-  if (sync) {
-    // A failed write must not end the process. Its lines stay in the buffer, up to this limit.
-    const output = pino.destination({ sync, maxLength: MAX_UNWRITTEN }).on('error', () => {});
-    return logTo(output, level, service);
-  }
+  if (sync) return createSyncLog(level, service);
   const output = new BackgroundOutput({
     fd: process.stdout.fd,
     maxBytes: MAX_UNWRITTEN,
-    onDropped: (lines) =>
-      log.warn(
-        { event: 'log.lines_dropped', lines },
-        'log lines dropped, standard output did not accept them',
-      ),
+    onDropped: (lines) => reportDropped(log, lines),
   });
   const log = logTo(output, level, service);
   return log;
+}
+
+function createSyncLog(level: string, service: string | undefined): Log {
+  let dropped = 0;
+  const output = pino
+    .destination({ sync: true, maxLength: MAX_UNWRITTEN })
+    // Without a listener, a failed write would end the process. Unwritten lines stay buffered, up to this limit.
+    .on('error', () => {})
+    .on('drop', () => {
+      dropped++;
+      // A line that does not fit into the buffer does not cause a write by itself.
+      output.write('');
+    })
+    .on('drain', reportOnce);
+  const log = logTo(output, level, service);
+  process.once('exit', () => {
+    // Writes the buffered lines. Not `flushSync`, which retries forever while the disk is full.
+    output.write('');
+    reportOnce();
+  });
+  return log;
+
+  function reportOnce(): void {
+    const lines = dropped;
+    dropped = 0;
+    if (lines > 0) reportDropped(log, lines);
+  }
+}
+
+function reportDropped(log: Log, lines: number): void {
+  log.warn({ event: 'log.lines_dropped', lines }, 'log lines dropped, standard output did not accept them');
 }
 
 function logTo(destination: pino.DestinationStream, level: string, service: string | undefined): Log {
