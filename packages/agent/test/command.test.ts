@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -380,6 +380,29 @@ describe('footbridge-agent', () => {
         next: expect.stringMatching(next),
       }),
     );
+  });
+
+  it('doctor reports a log file that cannot be opened', async () => {
+    const dir = await tempDir(cleanup);
+    const logs = join(dir, 'logs');
+    await writeFile(
+      join(dir, 'settings.json'),
+      JSON.stringify({ FOOTBRIDGE_LOG_FILE: join(logs, 'agent.log') }),
+      { mode: 0o600 },
+    );
+    const logFinding = async () => {
+      const { out } = await command('doctor', '--data-dir', dir, '--simulate');
+      const { findings } = JSON.parse(out) as { findings: { check: string }[] };
+      return findings.find(({ check }) => check === 'Log');
+    };
+    expect(await logFinding()).toMatchObject({ verdict: 'ok' });
+    await rm(logs, { recursive: true });
+    await writeFile(logs, '');
+    expect(await logFinding()).toMatchObject({
+      verdict: 'warning',
+      detail: expect.stringMatching(/agent.log cannot be opened.*EEXIST/),
+      next: expect.stringContaining('restart the agent'),
+    });
   });
 
   it('doctor reports problems with their next steps', async () => {

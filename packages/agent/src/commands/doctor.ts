@@ -6,6 +6,7 @@ import { examineBlueBubblesOf, openAgentJournalAsIs } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
+import { LogFile } from '../edges/log-file.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
 import {
   JournalTooNewError,
@@ -19,7 +20,7 @@ import { thisInstallation } from '../install/installation.ts';
 import { checkAgent } from './check-agent.ts';
 import { checkMac } from './check-mac.ts';
 import { EXIT } from './exit-codes.ts';
-import { failure, warning } from './finding.ts';
+import { failure, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import type { Output } from './output.ts';
 import { reportOf } from './restart-agent.ts';
@@ -41,6 +42,7 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     checkSettings(settings),
     folder,
     journal,
+    ...checkLog(settings),
     checkToken(settings.dataDir ?? ''),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
     ...checkAgent(report, simulate === true, {
@@ -157,6 +159,24 @@ function unreadableJournal(path: string, error: unknown): Finding {
     detail,
     `Free disk space, check that you own ${path}, and try again. Keep the file: without it, messages may be sent a second time`,
   );
+}
+
+/** An agent that launchd starts has no other place to report this: its standard output is discarded. */
+function checkLog({ logFile }: Settings): Finding[] {
+  if (logFile === undefined) return [];
+  try {
+    new LogFile(logFile).close();
+    return [ok('Log', logFile)];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [
+      warning(
+        'Log',
+        `${logFile} cannot be opened, so the agent logs to standard output: ${reason}`,
+        'Make the file and its folder writable for your user, then restart the agent',
+      ),
+    ];
+  }
 }
 
 function checkToken(dataDir: string): Finding {

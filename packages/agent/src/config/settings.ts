@@ -203,7 +203,7 @@ export const SETTINGS = {
   logFile: text(
     'FOOTBRIDGE_LOG_FILE',
     undefined,
-    'file for the log; at 10 MB a new one begins, and three old ones are kept; by default the log goes to standard output',
+    'file for the log, rotated at 10 MB, with three old files kept; by default the log goes to standard output',
   ),
   programs: text(
     'FOOTBRIDGE_PROGRAMS',
