@@ -1,5 +1,5 @@
 // Compares sizes of V8's young generation: CPU per message, latency and memory, in alternating rounds.
-// node scripts/run.mjs bench/experiments/young-generation.ts [--sizes 4,8] [--rounds 8] [--messages 1000] [--macs 300]
+// node scripts/run.mjs bench/experiments/young-generation.ts [--sizes 4,8] [--rounds 8] [--messages 1000] [--macs 300] [--outbound 300] [--inbound 300]
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 
@@ -17,13 +17,14 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '8' },
     messages: { type: 'string', default: '1000' },
     macs: { type: 'string', default: '300' },
+    outbound: { type: 'string', default: '300' },
+    inbound: { type: 'string', default: '300' },
   },
 });
 const macs = Number(values.macs);
 const messages = Number(values.messages);
 /** Node's default is measured twice: the difference between two starts of the same program is noise. */
 const DEFAULTS = ['default', 'default again'];
-const RATE = 300;
 
 const harness = await openHarness({ pinning: findPinning() });
 try {
@@ -40,7 +41,8 @@ try {
   process.stdout.write(`after the start: ${memory()}\n`);
   await printCosts(harness, candidates, { rounds: Number(values.rounds), messages });
   process.stdout.write(`after these messages: ${memory()}\n`);
-  const rates = { outbound: RATE, inbound: RATE, seconds: 8, repeats: 5 };
+  const perSecond = { outbound: Number(values.outbound), inbound: Number(values.inbound) };
+  const rates = { ...perSecond, seconds: 8, repeats: 5 };
   const latencies = await measureLatencies(harness, candidates, () => rates);
   for (const [name, moments] of Object.entries(latencies))
     for (const [moment, { p50, p99, max }] of Object.entries(moments))
