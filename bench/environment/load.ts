@@ -2,7 +2,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 
 import { now } from './clock.ts';
 import { HttpMessages } from './http-messages.ts';
@@ -133,11 +133,12 @@ const calls = {
   },
 };
 
-/** The CRM and the Macs run on the same core: without priority, the latency would include the time in which this process waits for them. */
+const USUAL_PRIORITY = getPriority();
+
+/** The CRM and the Macs run on the same core: without priority, the latency would include the time that this process waits for it. */
 function preferThisProcess(isPreferred: boolean): void {
-  const { PRIORITY_HIGHEST, PRIORITY_NORMAL } = constants.priority;
   try {
-    setPriority(isPreferred ? PRIORITY_HIGHEST : PRIORITY_NORMAL);
+    setPriority(isPreferred ? constants.priority.PRIORITY_HIGHEST : USUAL_PRIORITY);
   } catch (error) {
     if (isPreferred) console.log('note: latencies include waits of the load generator:', error);
   }

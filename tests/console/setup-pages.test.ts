@@ -174,7 +174,7 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     await page.getByRole('cell', { name: 'created a license' }).first().waitFor(WITHIN);
   });
 
-  it('S6 keeps names in the audit log on one line next to long details', async () => {
+  it('S6 does not wrap names in the audit log, even next to long details', async () => {
     const label = 'support team of the agency that has the night shift and the weekends';
     await bridge.operator('POST', '/operator/tokens', { label });
     const page = await browser.open('/audit');

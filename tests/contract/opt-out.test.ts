@@ -106,7 +106,7 @@ describe('opt-out', () => {
     expect(await text(bridge)).toBe('200');
   });
 
-  it('E4 resolves a number without a country code with PHONE_DEFAULT_COUNTRY, also in events of the CRM', async () => {
+  it('E4 treats a number without a country code as one of PHONE_DEFAULT_COUNTRY, in CRM events too', async () => {
     const bridge = await start({ ...ENFORCED, PHONE_DEFAULT_COUNTRY: 'DE' });
     await bridge.mac();
     await dnd(bridge, { ...sms('active'), phone: '0171 1234567' });

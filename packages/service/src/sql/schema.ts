@@ -74,7 +74,7 @@ export interface Schema {
     event_at: number;
     /** 1: issued to the company, and therefore uninstalled with it. */
     derived: number;
-    /** When the CRM first refused the tokens of this expected location. */
+    /** When the CRM first refused the tokens of this location since it was last expected, or an earlier time. */
     refused_at: Generated<number | null>;
     created_at: number;
     updated_at: number;

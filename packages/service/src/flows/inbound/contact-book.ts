@@ -73,7 +73,8 @@ export class ContactBook {
       ...[...this.#found.entries()].map(([key, { contactId }]) => ({ key, contactId })),
       ...[...this.#preferred.entries()].map(([key, contactId]) => ({ key, contactId })),
     ].flatMap(({ key, contactId }) => {
-      const [locationId = '', handle = ''] = key.split('\n', 2);
+      const end = key.indexOf('\n');
+      const [locationId, handle] = [key.slice(0, end), key.slice(end + 1)];
       return wanted.has(handle) || wanted.has(asRecorded(handle)) ? [{ locationId, contactId }] : [];
     });
     return [...new Map(known.map((contact) => [contact.contactId, contact])).values()];

@@ -66,7 +66,7 @@ export interface InboundDeps extends LeaseChecks {
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
   readonly capture?: CaptureText;
-  /** Returns the sender as it is recorded: a number in E.164, also one that the Mac reports without its country code; others unchanged. */
+  /** Returns the sender as it is recorded: a number in E.164, even if the Mac reports it without its country code; others unchanged. */
   readonly asRecorded: (sender: string) => string;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
   readonly countLookUp?: (result: Finding['kind']) => void;

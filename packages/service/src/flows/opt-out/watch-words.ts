@@ -20,7 +20,7 @@ export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<Ack
 
 export interface WatchWordsDeps {
   readonly suppressions: Pick<Suppressions, 'set'>;
-  /** Returns the sender as a webhook names it: a number in E.164, also one that the Mac reports without its country code; others unchanged. */
+  /** Returns the sender as a webhook names it: a number in E.164, even if the Mac reports it without its country code; others unchanged. */
   readonly asRecorded: (sender: string) => string;
   readonly calls: DndCalls;
   readonly clock: Clock;

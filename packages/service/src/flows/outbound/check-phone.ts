@@ -12,7 +12,7 @@ const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
 const SHORT_CODE = /^\d{3,8}$/;
 const DIGITS = /^\+?\d{3,20}$/;
 /** Such as `(smsfp)`. */
-const SERVICE = /\([a-z_]+\)$/;
+const SERVICE = /\s*\([A-Za-z_]+\)\s*$/;
 const SEPARATORS = /[\s.()\p{Pd}]/gu;
 
 /** W8. Normalises a possible number to E.164; short codes stay unchanged. Parsing takes about 25 µs, so results are cached. */
@@ -47,14 +47,15 @@ export function recordedPhone(checkPhone: CheckPhone, given: string): string {
  * Mac may report it. The same digits without a country code can belong to people in several other countries.
  */
 export function recordedForms(checkPhone: CheckPhone, given: string, defaultCountry: string): string[] {
-  const phone = checkPhone(given);
+  const number = given.replace(SERVICE, '');
+  const phone = checkPhone(number);
   if (phone instanceof Rejection) return [given];
   const parsed = parsePhoneNumberFromString(phone);
   const national = parsed?.formatNational().replace(/\D/g, '') ?? phone;
   const isUnambiguous = SHORT_CODE.test(national)
     ? parsed?.country === defaultCountry
     : recordedPhone(checkPhone, national) === phone;
-  return [...new Set([phone, given.replace(SEPARATORS, ''), ...(isUnambiguous ? [national] : [])])];
+  return [...new Set([phone, number.replace(SEPARATORS, ''), ...(isUnambiguous ? [national] : [])])];
 }
 
 function normalise(given: string, country: CountryCode | undefined): string | null {

@@ -2,7 +2,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { seeded } from '@footbridge/testkit/seeded';
 import { silentLog } from '@footbridge/testkit/silent-log';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import { openDatabase } from '../../sql/open-database.ts';
@@ -79,7 +79,7 @@ async function start(seed: number) {
       await each?.();
     }
   };
-  return { clock, watch, pass, silentLines };
+  return { clock, journal, watch, pass, silentLines };
 }
 
 describe('silence of a line', () => {
@@ -139,5 +139,15 @@ describe('silence of a line', () => {
     };
     expect(await check(null)).not.toBeNull();
     expect(await check(clock.now())).toBeNull();
+  });
+
+  it('takes into account texts that the journal could not write for five minutes', async () => {
+    const { clock, journal, silentLines } = await start(9);
+    const read = vi.spyOn(journal, 'lastInbound');
+    await silentLines();
+    const first = clock.now();
+    await clock.advance(60_000);
+    await silentLines();
+    expect(read.mock.calls).toEqual([[first - 300_000]]);
   });
 });

@@ -159,6 +159,8 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .deleteFrom('oauth_grants')
           .where('state', '=', 'expected')
           .where('updated_at', '<', time)
+          // Nodes of earlier versions record another announcement only here.
+          .where('event_at', '<', time)
           .returning('owner_id')
           .execute();
         return rows.map(({ owner_id }) => owner_id);
@@ -216,17 +218,26 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
             row('state', '=', 'expected'),
             row('updated_at', '<=', requestedAt),
           ]);
+        // A refusal from before the location was last expected does not count.
         const { numDeletedRows } = await db
           .deleteFrom('oauth_grants')
           .where(isRefused)
           .where('refused_at', '<=', firstUntil)
+          .whereRef('refused_at', '>=', 'updated_at')
+          .whereRef('refused_at', '>=', 'event_at')
           .executeTakeFirst();
         if (numDeletedRows > 0n) return true;
         await db
           .updateTable('oauth_grants')
           .set({ refused_at: requestedAt })
           .where(isRefused)
-          .where('refused_at', 'is', null)
+          .where((row) =>
+            row.or([
+              row('refused_at', 'is', null),
+              row('refused_at', '<', row.ref('updated_at')),
+              row('refused_at', '<', row.ref('event_at')),
+            ]),
+          )
           .execute();
         return false;
       }),
@@ -385,7 +396,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         .set({
           event_at: Math.max(at, before.event_at),
           company_id: companyAfter(before, event, at),
-          ...(before.state === 'expected' && { updated_at: clock.now(), refused_at: null }),
+          ...(before.state === 'expected' && { updated_at: clock.now() }),
         })
         .where('kind', '=', event.kind)
         .where('owner_id', '=', event.ownerId)
@@ -437,7 +448,6 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       updated_at: now,
       event_at: eventAt,
       derived: state === 'expected' ? 1 : (before?.derived ?? 0),
-      refused_at: null,
     };
     await trx
       .insertInto('oauth_grants')

@@ -315,6 +315,17 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await refuse()).toBe(false);
     });
 
+    it('E2 waits for a location from the beginning when it is installed again after a refusal', async () => {
+      await grants.expect({ ...EVENT, at: clock.now() });
+      await refuse();
+      await clock.advance(5000);
+      await grants.uninstall({ ...EVENT, at: clock.now() });
+      await clock.advance(1000);
+      await grants.expect({ ...EVENT, at: clock.now() });
+      await clock.advance(1);
+      expect(await refuse()).toBe(false);
+    });
+
     it('E2 takes the company of a newer event for a location that waits for its tokens', async () => {
       await grants.expect({ ...EVENT, at: 1000 });
       expect(await grants.expect({ ...EVENT, companyId: 'comp0', at: 500 })).toMatchObject({

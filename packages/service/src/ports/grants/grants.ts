@@ -69,7 +69,7 @@ export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) =
  * - `expect` records the installation in a location that has no tokens yet, and `uninstall` deletes the tokens of the owner and those
  *   derived from them. Neither changes the state when a newer event is known. Both may be repeated.
  * - `refuse` records the first refusal of the tokens of an expected location, or removes the location if that was long enough ago.
- *   `expect` deletes the record. A location that was expected again after the request does not change.
+ *   Refusals from before the location was last expected do not count. One that was expected again after the request does not change.
  * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
  *   token works once. Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
  * - `recordFailure` records a failure, unless the grant was refreshed after it was read.
