@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,7 +26,7 @@ import { ScratchFolder } from './edges/scratch.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
 import type { SessionSettings } from './edges/websocket-session.ts';
-import { LocationFixedError, NoEngineError } from './errors.ts';
+import { JournalTooOldError, LocationFixedError, NoEngineError } from './errors.ts';
 import { Canary } from './flows/canary/canary.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
 import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
@@ -198,7 +198,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       failpoint,
       limit: config.queueLimit,
       limitWaitMs: config.limitWaitMs,
-      isStoreLocked: () => messages.store.state() === 'locked',
+      storeState: () => messages.store.state(),
       pause: (signal) => pacing.pause(signal),
       perform: (job, frame) => oneAtATime.run(() => perform(job, frame)),
       onFrames: () => link.flush(),
@@ -432,7 +432,7 @@ export async function examineBlueBubblesOf(
   config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,
   home = homedir(),
 ): Promise<BlueBubblesFinding[]> {
-  const journal = openAgentJournalAsIs(config.dataDir, { readOnly: true });
+  const journal = openForExamination(config.dataDir);
   try {
     return await examineBlueBubbles({
       url: config.bluebubblesUrl,
@@ -443,6 +443,17 @@ export async function examineBlueBubblesOf(
     });
   } finally {
     journal.close();
+  }
+}
+
+/** Without a usable journal, nothing is known about earlier examinations. */
+function openForExamination(dataDir: string): Journal {
+  if (!existsSync(journalPath(dataDir))) return openJournal(':memory:');
+  try {
+    return openAgentJournalAsIs(dataDir, { readOnly: true });
+  } catch (error) {
+    if (error instanceof JournalTooOldError) return openJournal(':memory:');
+    throw error;
   }
 }
 

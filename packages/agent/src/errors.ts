@@ -64,7 +64,7 @@ export class JournalTooOldError extends ConfigurationError {
   override readonly name = 'JournalTooOldError';
   constructor(path: string) {
     super(
-      `The journal at ${path} is from an older version of the agent. It is upgraded when an agent of this version starts.`,
+      `The journal at ${path} has not been upgraded to this version. It is upgraded when an agent of this version starts.`,
     );
   }
 }

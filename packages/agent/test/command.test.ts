@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -396,13 +397,27 @@ describe('footbridge-agent', () => {
       return findings.find(({ check }) => check === 'Log');
     };
     expect(await logFinding()).toMatchObject({ verdict: 'ok' });
-    await rm(logs, { recursive: true });
+    expect(existsSync(logs)).toBe(false);
     await writeFile(logs, '');
     expect(await logFinding()).toMatchObject({
       verdict: 'warning',
-      detail: expect.stringMatching(/agent.log cannot be opened.*EEXIST/),
+      detail: expect.stringMatching(/agent.log cannot be opened.*is not a folder/),
       next: expect.stringContaining('restart the agent'),
     });
+  });
+
+  it('doctor examines BlueBubbles before the agent has a journal', async () => {
+    const dir = await tempDir(cleanup);
+    await writeFile(
+      join(dir, 'settings.json'),
+      JSON.stringify({ FOOTBRIDGE_ENGINE: 'bluebubbles', FOOTBRIDGE_BLUEBUBBLES_URL: 'http://127.0.0.1:1' }),
+      { mode: 0o600 },
+    );
+    await writeFile(join(dir, 'bluebubbles-password'), 'password', { mode: 0o600 });
+    const { code, out } = await command('doctor', '--data-dir', dir);
+    expect(code).toBe(9);
+    const { findings } = JSON.parse(out) as { findings: { check: string }[] };
+    expect(findings.map(({ check }) => check)).toContain('BlueBubbles');
   });
 
   it('doctor reports problems with their next steps', async () => {

@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 import { request } from 'undici';
 
@@ -6,7 +7,6 @@ import { examineBlueBubblesOf, openAgentJournalAsIs } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
-import { LogFile } from '../edges/log-file.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
 import {
   JournalTooNewError,
@@ -142,7 +142,7 @@ function unreadableJournal(path: string, error: unknown): Finding {
   if (error instanceof JournalTooOldError)
     return warning(
       'Journal',
-      'from an older version of the agent',
+      'not upgraded to this version of the agent',
       'Update and start the agent, which upgrades the journal',
     );
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -165,7 +165,7 @@ function unreadableJournal(path: string, error: unknown): Finding {
 function checkLog({ logFile }: Settings): Finding[] {
   if (logFile === undefined) return [];
   try {
-    new LogFile(logFile).close();
+    checkWritable(logFile);
     return [ok('Log', logFile)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -177,6 +177,15 @@ function checkLog({ logFile }: Settings): Finding[] {
       ),
     ];
   }
+}
+
+/** Throws if the agent cannot write to this file. Creates nothing: what `sudo` creates belongs to root. */
+function checkWritable(path: string): void {
+  if (existsSync(path)) return closeSync(openSync(path, 'a'));
+  let folder = dirname(path);
+  while (!existsSync(folder)) folder = dirname(folder);
+  if (!statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);
+  accessSync(folder, constants.W_OK);
 }
 
 function checkToken(dataDir: string): Finding {

@@ -175,3 +175,18 @@ it.runIf(existsSync('/dev/full'))('does not throw when the disk is full', () => 
   expect(() => log.write('line\n')).not.toThrow();
   log.close();
 });
+
+it('keeps the lines of a process that died during a rotation', async () => {
+  const path = join(await tempDir(cleanup), 'agent.log');
+  // The process died between the rename to `.0` and the rename to `.1`.
+  writeFileSync(`${path}.0`, 'before the crash\n');
+  const log = new LogFile(path, { maxBytes: 10 });
+  cleanup.add(() => log.close());
+  for (const line of ['line 1\n', 'line 2\n']) log.write(line);
+  expect(logFiles(path).map((file) => existsSync(file) && readFileSync(file, 'utf8'))).toEqual([
+    'line 2\n',
+    'line 1\n',
+    'before the crash\n',
+    false,
+  ]);
+});

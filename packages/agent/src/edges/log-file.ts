@@ -1,4 +1,13 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -76,19 +85,25 @@ export class LogFile {
   #rotate(): void {
     // Renamed first: while that fails, no old file is discarded.
     const renamed = `${this.#path}.0`;
-    if (renameIfThere(this.#path, renamed)) this.#shift(renamed);
+    // Left by a process that died during a rotation: the rename would replace it.
+    if (statSync(renamed, { throwIfNoEntry: false })?.isFile() === true) this.#shift(renamed);
+    if (renameIfThere(this.#path, renamed)) this.#shiftOrRestore(renamed);
     const old = this.#file;
     this.#file = open(this.#path);
     // Closed last: the descriptor of a closed file may already be reused, for example by the journal.
     closeSync(old);
   }
 
-  /** Makes the renamed file the newest of the old ones, or restores its name. */
+  /** Makes the renamed file the newest of the old ones. */
   #shift(renamed: string): void {
     const [, ...old] = logFiles(this.#path);
     const moves = old.map((to, index): [from: string, to: string] => [old[index - 1] ?? renamed, to]);
+    for (const [from, to] of moves.toReversed()) renameIfThere(from, to);
+  }
+
+  #shiftOrRestore(renamed: string): void {
     try {
-      for (const [from, to] of moves.toReversed()) renameIfThere(from, to);
+      this.#shift(renamed);
     } catch (error) {
       renameSync(renamed, this.#path);
       throw error;

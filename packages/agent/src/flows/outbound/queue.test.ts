@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
-import type { MessageStore } from '../../ports/messages/messages.ts';
+import type { MessageStore, StoreState } from '../../ports/messages/messages.ts';
 import type { Outcome } from './outcome.ts';
 import { Queue } from './queue.ts';
 import { stepsOf } from './steps.ts';
@@ -23,7 +23,7 @@ const DEPS = {
   failpoint: noFailpoints,
   limit: LIMIT,
   limitWaitMs: 0,
-  isStoreLocked: () => false,
+  storeState: () => 'readable' as const,
   pause: () => Promise.resolve(),
   onFrames: () => {},
 };
@@ -260,16 +260,19 @@ describe('an interrupted job while the message store is locked', () => {
   const MINUTE_MS = 60_000;
 
   /** Starts a queue with a job whose step was interrupted or recorded, or that had not begun. */
-  function startQueue(begun: 'interrupted' | 'recorded' | 'none') {
+  function startQueue(begun: 'interrupted' | 'recorded' | 'none', state: StoreState | Error = 'locked') {
     const clock = new FakeClock();
     const journal = openJournal(':memory:');
     const performed: string[] = [];
-    const store = { locked: true };
+    const store: { state: StoreState | Error } = { state };
     const queue = new Queue({
       ...DEPS,
       clock,
       journal,
-      isStoreLocked: () => store.locked,
+      storeState: () => {
+        if (store.state instanceof Error) throw store.state;
+        return store.state;
+      },
       perform: ({ key }) => {
         performed.push(key);
         return Promise.resolve({ state: 'delivered', guid: undefined });
@@ -288,8 +291,24 @@ describe('an interrupted job while the message store is locked', () => {
     queue.accept(sendFrame({ messageId: 'two', requestId: 'r2' }));
     await clock.advance(10 * MINUTE_MS);
     expect(performed).toEqual([]);
-    store.locked = false;
+    store.state = 'readable';
     await clock.advance(MINUTE_MS);
+    expect(performed).toEqual(['message one', 'message two']);
+    await queue.stop();
+    journal.close();
+  });
+
+  it.each<[string, StoreState | Error]>([
+    ['absent', 'absent'],
+    ['denied', 'denied'],
+    ['failing', new Error('no such table: chat')],
+  ])('M4 is looked up after at most a minute while the store is %s', async (_how, state) => {
+    const { clock, journal, performed, store, queue } = startQueue('interrupted', state);
+    queue.accept(sendFrame({ messageId: 'two', requestId: 'r2' }));
+    await clock.advance(3000);
+    expect(performed).toEqual([]);
+    store.state = state instanceof Error ? state : 'readable';
+    await clock.advance(state instanceof Error ? MINUTE_MS : 500);
     expect(performed).toEqual(['message one', 'message two']);
     await queue.stop();
     journal.close();

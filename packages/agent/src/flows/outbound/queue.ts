@@ -4,6 +4,8 @@ import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
+import { isReadable } from '../../ports/messages/messages.ts';
+import type { StoreState } from '../../ports/messages/messages.ts';
 import { acceptRequest, rejectInvalid } from './accept-request.ts';
 import { HeldJobs } from './held-jobs.ts';
 import type { Failed, Held, Outcome } from './outcome.ts';
@@ -13,6 +15,8 @@ import { INTERRUPTED } from './steps.ts';
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
 const STORE_POLL_MS = 500;
+/** How long the queue waits for a store that is unreadable for other reasons than a lock. */
+const MAX_UNREADABLE_MS = 60_000;
 /** A reply can lift a limit at any time. */
 const LIMIT_CHECK_MS = 30_000;
 const MIN_LIMIT_CHECK_MS = 1_000;
@@ -26,8 +30,8 @@ export interface QueueDeps {
   readonly limit: number;
   /** How long a job over a limit of the line waits before it fails. */
   readonly limitWaitMs: number;
-  /** Whether another process keeps the message store locked, so that an interrupted send cannot be looked up now. */
-  readonly isStoreLocked: () => boolean;
+  /** Unless the store is readable, an interrupted send cannot be looked up. */
+  readonly storeState: () => StoreState;
   /** Resolves after the pause between two jobs. */
   readonly pause: (signal: AbortSignal) => Promise<void>;
   readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome | Held>;
@@ -127,13 +131,27 @@ export class Queue {
 
   /** Waits until the store is readable. Messages can lock it, most often right after a restart. The job is still queued. */
   async #untilStoreReadable({ messageId }: Job, signal: AbortSignal): Promise<void> {
-    const { isStoreLocked, clock, log } = this.#deps;
-    if (!isStoreLocked()) return;
+    const { clock, log } = this.#deps;
+    const deadline = clock.monotonic() + MAX_UNREADABLE_MS;
+    const mustWait = (): boolean => {
+      const state = this.#storeState();
+      return state === 'locked' || (!isReadable(state) && clock.monotonic() < deadline);
+    };
+    if (!mustWait()) return;
     log.warn(
-      { event: 'queue.store_locked', messageId },
-      'message store locked, interrupted send not looked up yet',
+      { event: 'queue.store_not_readable', messageId },
+      'message store not readable, interrupted send not looked up yet',
     );
-    while (isStoreLocked() && !signal.aborted) await clock.sleep(STORE_POLL_MS, signal);
+    while (mustWait() && !signal.aborted) await clock.sleep(STORE_POLL_MS, signal);
+  }
+
+  /** An unexpected error must not keep other jobs waiting: the job itself then reports it. */
+  #storeState(): StoreState {
+    try {
+      return this.#deps.storeState();
+    } catch {
+      return 'corrupt';
+    }
   }
 
   #nextJob(): Job | undefined {

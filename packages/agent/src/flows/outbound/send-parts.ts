@@ -26,8 +26,8 @@ export type FindDestination = () => Destination | Failed;
 
 /**
  * Sends the parts in order and stops at the first failure. Reports the guid of the first part. The files are fetched before anything is
- * sent, so that a missing file does not leave half a message sent. Parts that an earlier attempt sent need nothing but its record, and
- * those that it may have sent are looked for before anything else: whatever they needed may be gone.
+ * sent, so that a missing file does not leave half a message sent. Parts that an earlier attempt sent need only their record.
+ * Parts that it may have sent are looked up before any check, because what they needed may be gone.
  */
 export async function sendParts(
   parts: readonly Part[],

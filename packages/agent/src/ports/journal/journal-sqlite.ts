@@ -22,7 +22,7 @@ export function openJournal(path: string): Journal {
 
 /**
  * Opens the journal of an installed agent, which may be older than this program and may be running. Its schema stays as it is, because
- * that agent could not open a migrated journal. What an older schema lacks must not be used: the counts, `pending`, notes and `empty` work.
+ * that agent could not open a migrated journal. Use only what an older schema has: the counts, `pending`, notes and `empty`.
  * With `readOnly`, methods that write throw. Throws a JournalTooNewError or a JournalTooOldError when the schema is unknown or too old.
  */
 export function openJournalAsIs(path: string, { readOnly = false } = {}): Journal {
@@ -125,13 +125,11 @@ function createJournal(db: DatabaseSync): Journal {
 }
 
 function migrate(db: DatabaseSync, path: string): void {
-  // The version is read under the write lock: another process may be migrating. The caller closes the database after an error.
+  if (versionOf(db, path) === MIGRATIONS.length) return;
+  // The version is read again under the write lock: another process may be migrating. The caller closes the database after an error.
   db.exec('BEGIN IMMEDIATE');
-  const version = versionOf(db, path);
-  for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
-  // Writing the same version again would fail on a full disk.
-  if (version < MIGRATIONS.length) db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-  db.exec('COMMIT');
+  for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
+  db.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
 }
 
 function versionOf(db: DatabaseSync, path: string): number {

@@ -12,11 +12,11 @@ export interface SentRows {
   /** Rows with the content of the send in other conversations. */
   readonly elsewhere: readonly StoredRow[];
   /**
-   * Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. None for a person: the
-   * owner caused such a row.
+   * Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. Empty for a person:
+   * there, such a row comes from the owner.
    */
   readonly ghosts: readonly StoredRow[];
-  /** Whether all rows were read: otherwise a row of the send can be missing here. */
+  /** Whether all rows were read. If not, the row of the send may be missing. */
   readonly isComplete: boolean;
 }
 
@@ -41,8 +41,8 @@ export function findSentRows(
 }
 
 /**
- * Whether the store certainly has no own row after `since`, and so none of a send: Messages can change its text and the name of its
- * file.
+ * Whether the store certainly has no own row after `since`. The content is not compared, because Messages can change the text and the
+ * file name.
  */
 export function hasNoOwnRows(store: MessageStore, since: number): boolean {
   const rowid = chatRowOf(store.generation(), since);

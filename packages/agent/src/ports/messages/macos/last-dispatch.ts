@@ -13,7 +13,7 @@ const BOOT_TOLERANCE_MS = 5_000;
 /**
  * - `nothing`: certainly no message was sent. Its program ended or never started, or the last program sent an earlier message.
  * - `running`: not known yet.
- * - `dispatched`: Messages received the message, or may have received it; also after a restart of this Mac.
+ * - `dispatched`: Messages received the message, or may have received it. Also returned when this Mac was restarted since.
  * - `unrecorded`: there is no record of it. A cleanup tool can remove the record, and a later send overwrites it.
  */
 export type Progress = 'nothing' | 'running' | 'dispatched' | 'unrecorded';

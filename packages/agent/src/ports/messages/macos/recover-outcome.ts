@@ -13,7 +13,7 @@ const POLL_MS = 100;
 const PROGRAM_MS = 10_000;
 /** How long the row of a message may take that Messages got before the agent was interrupted. */
 const ROW_MS = 30_000;
-/** The same for a message that Messages did not get according to the record. */
+/** The same for a message that, according to the record, Messages did not receive. */
 const UNLIKELY_ROW_MS = 5_000;
 
 export interface RecoveryDeps {
@@ -46,7 +46,7 @@ export async function recoverOutcome(
   return isNotSent ? NOT_SENT : result;
 }
 
-/** Messages stores each message within `ROW_MS`, so that without a record, a store without any own row tells that nothing was sent. */
+/** Messages stores each message within `ROW_MS`, so if there is no record, a store without any own row shows that nothing was sent. */
 function isNothingStored(store: MessageStore, since: number): boolean {
   return isReadable(store.state()) && hasNoOwnRows(store, since);
 }
