@@ -57,9 +57,9 @@ export async function warmUp(
   for (const candidate of candidates) await work.perform(environment, candidate, run, messages);
 }
 
-/** Every candidate is first equally often. Odd rounds are reversed, so that the order of neighbours changes too. */
-function rotated<T>(all: readonly T[], round: number): T[] {
-  const start = round % all.length;
-  const rotation = [...all.slice(start), ...all.slice(0, start)];
-  return round % 2 === 0 ? rotation : rotation.toReversed();
+/** In twice as many rounds as candidates, each one has each position twice. Odd rounds are reversed, so that the neighbours change too. */
+export function rotated<T>(all: readonly T[], round: number): T[] {
+  const start = Math.floor(round / 2) % all.length;
+  const [order, first] = round % 2 === 0 ? [all, start] : [all.toReversed(), all.length - 1 - start];
+  return [...order.slice(first), ...order.slice(0, first)];
 }
