@@ -4,11 +4,13 @@ type Stop = () => void | Promise<void>;
 export class Lifecycle {
   readonly #started: { readonly name: string; readonly stop: Stop }[] = [];
   readonly #onError: (name: string, error: unknown) => void;
+  readonly #onStopped: (name: string) => void;
   #closing: Promise<void> | undefined;
   #stopping: string | undefined;
 
-  constructor(onError: (name: string, error: unknown) => void) {
+  constructor(onError: (name: string, error: unknown) => void, onStopped: (name: string) => void = () => {}) {
     this.#onError = onError;
+    this.#onStopped = onStopped;
   }
 
   /** Registers how to stop a part that was just started. */
@@ -32,6 +34,7 @@ export class Lifecycle {
       this.#stopping = next.name;
       try {
         await next.stop();
+        this.#onStopped(next.name);
       } catch (error) {
         this.#onError(next.name, error);
       }

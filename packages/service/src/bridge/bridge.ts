@@ -117,8 +117,9 @@ export async function createBridge(
   config: Config,
   { log, clock = systemClock, warnings = [] }: Overrides,
 ): Promise<Bridge> {
-  const life = new Lifecycle((name, error) =>
-    log.error({ event: 'service.close_failed', part: name, err: error }, 'part not closed'),
+  const life = new Lifecycle(
+    (name, error) => log.error({ event: 'service.close_failed', part: name, err: error }, 'part not closed'),
+    (name) => log.debug({ event: 'service.part_stopped', part: name }, 'part stopped'),
   );
   try {
     return await compose(
