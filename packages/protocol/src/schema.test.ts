@@ -4,10 +4,26 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { FRAME_SHAPES } from './frames.ts';
-import { checkAgainst, isObject } from './schema.ts';
+import { checkAgainst, isObject, nullable, object, strict } from './schema.ts';
 import type { ObjectSchema, Schema, StringSchema } from './schema.ts';
 
-const SCHEMAS = Object.entries<ObjectSchema>({ ...FRAME_SHAPES.mac, ...FRAME_SHAPES.service });
+const EVERY_KIND = strict(
+  {
+    name: { type: 'string', pattern: '^[a-z]{1,8}$', description: 'a name' },
+    ratio: { type: 'number', minimum: 0, maximum: 1 },
+    seats: { type: 'integer', minimum: 1, maximum: 9 },
+    tags: { type: 'array', items: { type: 'string', maxLength: 5 }, minItems: 1, maxItems: 3 },
+    counts: { type: 'object', additionalProperties: { type: 'integer' } },
+    owner: nullable(object({ id: { type: 'string' } })),
+  },
+  { way: { anyOf: [strict({ token: { type: 'string' } }), strict({ code: { type: 'integer' } })] } },
+);
+
+const SCHEMAS = Object.entries<ObjectSchema>({
+  ...FRAME_SHAPES.mac,
+  ...FRAME_SHAPES.service,
+  'every kind': EVERY_KIND,
+});
 
 const ajv = new Ajv({ allowUnionTypes: true });
 addFormats.default(ajv, ['date-time']);
@@ -18,19 +34,43 @@ const URIS = ['https://files.test/a', 'http://x.example:8080/b?c=d#e'];
 const TIMES = ['2026-01-31T23:59:59Z', '2026-01-31T23:59:59.123+01:00'];
 
 function valid(schema: Schema): fc.Arbitrary<unknown> {
-  if (schema.type === 'integer') return fc.integer({ min: schema.minimum ?? -1000 });
-  if (schema.type === 'boolean') return fc.boolean();
-  if (schema.type === 'array')
-    return fc.array(valid(schema.items), { maxLength: Math.min(schema.maxItems, 3) });
-  if (schema.type === 'object') {
-    const fields = Object.entries(schema.properties).map(([name, inner]) => [name, valid(inner)] as const);
-    return fc.record(Object.fromEntries(fields), { requiredKeys: [...schema.required] });
+  if ('anyOf' in schema) return fc.oneof(...schema.anyOf.map(valid));
+  switch (schema.type) {
+    case 'integer':
+      return fc.integer({ min: schema.minimum ?? -1000, max: schema.maximum ?? 2 ** 31 });
+    case 'number':
+      return fc.double({ min: schema.minimum ?? -1000, max: schema.maximum ?? 2 ** 31, noNaN: true });
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    case 'array': {
+      const { minItems = 0, maxItems = 3 } = schema;
+      return fc.array(valid(schema.items), {
+        minLength: minItems,
+        maxLength: Math.min(maxItems, minItems + 3),
+      });
+    }
+    case 'object': {
+      if (!('properties' in schema))
+        return fc.dictionary(fc.string(), valid(schema.additionalProperties), {
+          maxKeys: 3,
+          noNullPrototype: true,
+        });
+      const fields = Object.entries(schema.properties).map(([name, inner]) => [name, valid(inner)] as const);
+      return fc.record(Object.fromEntries(fields), {
+        requiredKeys: [...schema.required],
+        noNullPrototype: true,
+      });
+    }
+    default:
+      return schema.type === 'string' ? validString(schema) : fc.option(validString(schema));
   }
-  return schema.type === 'string' ? validString(schema) : fc.option(validString(schema));
 }
 
 function validString(schema: StringSchema): fc.Arbitrary<string> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern, 'u'));
   if (schema.format !== undefined) return fc.constantFrom(...(schema.format === 'uri' ? URIS : TIMES));
   const { minLength = 0, maxLength = 40 } = schema;
   return fc.string({ minLength, maxLength: Math.min(maxLength, minLength + 40) });
@@ -56,24 +96,36 @@ const ODD = fc.constantFrom<unknown>(
 
 /** Values just within and just beyond the limits of the schema. */
 function boundaries(schema: Schema | undefined): fc.Arbitrary<unknown> {
-  if (schema?.type === 'array')
-    return fc
-      .constantFrom(schema.maxItems, schema.maxItems + 1)
-      .chain((length) => valid(schema.items).map((item) => Array.from({ length }, () => item)));
-  if (schema?.type === 'integer') {
-    const { minimum = 0 } = schema;
-    return fc.constantFrom(minimum, minimum - 1);
+  if (schema === undefined || 'anyOf' in schema) return ODD;
+  switch (schema.type) {
+    case 'array': {
+      const { minItems = 1, maxItems = 20 } = schema;
+      return fc
+        .constantFrom(minItems - 1, minItems, maxItems, maxItems + 1)
+        .chain((length) => valid(schema.items).map((item) => Array.from({ length }, () => item)));
+    }
+    case 'integer':
+    case 'number': {
+      const { minimum = 0, maximum = 2 ** 31 } = schema;
+      return fc.constantFrom(minimum, minimum - 1, maximum, maximum + 1);
+    }
+    case 'object':
+    case 'boolean':
+    case 'null':
+      return ODD;
+    default: {
+      const { minLength = 0, maxLength = 0 } = schema;
+      const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter((length) => length >= 0);
+      return fc.constantFrom(...lengths.map((length) => 'x'.repeat(length)));
+    }
   }
-  if (schema === undefined || schema.type === 'object' || schema.type === 'boolean') return ODD;
-  const { minLength = 0, maxLength = 0 } = schema;
-  const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter((length) => length >= 0);
-  return fc.constantFrom(...lengths.map((length) => 'x'.repeat(length)));
 }
 
 function schemaAt(schema: Schema | undefined, [name, ...rest]: readonly string[]): Schema | undefined {
-  if (name === undefined || schema === undefined) return schema;
+  if (name === undefined || schema === undefined || 'anyOf' in schema) return schema;
   if (schema.type === 'array') return schemaAt(schema.items, rest);
-  return schema.type === 'object' ? schemaAt(schema.properties[name], rest) : undefined;
+  if (schema.type !== 'object') return undefined;
+  return schemaAt('properties' in schema ? schema.properties[name] : schema.additionalProperties, rest);
 }
 
 /** Every path of a value, the value itself included. */
@@ -94,9 +146,13 @@ function changed(value: unknown, [name, ...rest]: readonly string[], to: unknown
 
 /** `null` counts as absent in an optional property, which JSON Schema cannot say. */
 function withoutOptionalNulls(schema: Schema, value: unknown): unknown {
+  if ('anyOf' in schema) {
+    const fitting = schema.anyOf.find((inner) => checkAgainst(inner, value).ok);
+    return fitting === undefined ? value : withoutOptionalNulls(fitting, value);
+  }
   if (schema.type === 'array' && Array.isArray(value))
     return value.map((entry) => withoutOptionalNulls(schema.items, entry));
-  if (schema.type !== 'object' || !isObject(value)) return value;
+  if (schema.type !== 'object' || !('properties' in schema) || !isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, entry]) => {
       const inner = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
@@ -151,4 +207,22 @@ it('a string is limited in UTF-16 code units and must be well-formed, unlike in 
   expect(checkAgainst(schema, '😀')).toEqual({ ok: true, value: '😀' });
   expect(checkAgainst(schema, '😀😀').ok).toBe(false);
   expect(checkAgainst(schema, '\ud800').ok).toBe(false);
+});
+
+describe('a failure names the path and the rule, never the value', () => {
+  const value = { name: 'a', ratio: 0, seats: 1, tags: ['x'], counts: {}, owner: null };
+  it.each([
+    [{ name: 'Secret' }, 'name', 'a name'],
+    [{ ratio: 2 }, 'ratio', 'at most 1'],
+    [{ tags: [] }, 'tags', 'an array of at least 1 entries'],
+    [{ counts: { x: 'secret' } }, 'counts.x', 'an integer'],
+    [{ owner: { id: 1 } }, 'owner.id', 'a string'],
+    [
+      { colour: 'secret' },
+      'colour',
+      'left out; only name, ratio, seats, tags, counts, owner, way may be given',
+    ],
+  ])('%j', (change, path, rule) => {
+    expect(checkAgainst(EVERY_KIND, { ...value, ...change })).toMatchObject({ ok: false, path, rule });
+  });
 });
