@@ -1,0 +1,140 @@
+import { list, nullable, object, strict } from '../schema.ts';
+import { call } from './call.ts';
+import {
+  count,
+  flag,
+  label,
+  liveness,
+  oneOf,
+  rowId,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  upTo,
+} from './parts.ts';
+import { macState } from './mac-state.ts';
+
+const seats = object({ used: count, max: count });
+const licenseStatus = oneOf('active', 'suspended', 'revoked');
+const maxSeats = upTo(1_000_000);
+
+const license = object({
+  id: text,
+  label: text,
+  keyHint: text,
+  status: licenseStatus,
+  maxSeats: count,
+  seats,
+  createdAt: time,
+  updatedAt: time,
+});
+
+const device = object({
+  id: text,
+  deviceId: text,
+  licenseId: text,
+  license: text,
+  name: text,
+  osVersion: text,
+  appVersion: text,
+  status: text,
+  connected: flag,
+  locations: list(text),
+  takeOvers: count,
+  alternating: flag,
+  activatedAt: time,
+  lastSeenAt: time,
+});
+
+const location = object({
+  locationId: text,
+  state: text,
+  licenseId: textOrNull,
+  license: textOrNull,
+  connected: nullable(
+    object({ deviceId: text, name: text, since: time, node: text, epoch: count, state: nullable(macState) }),
+  ),
+  lastDevice: nullable(object({ id: text, deviceId: text, name: text, lastSeenAt: time })),
+  oauth: nullable(object({ state: text, expiresAt: timeOrNull, lastError: textOrNull })),
+  liveness,
+});
+
+export const createLicense = call('POST', '/operator/licenses', {
+  summary: 'Create a license',
+  locations: 'none',
+  body: strict({ label, maxSeats }),
+  status: 201,
+  response: object({ id: text, key: text, label: text, maxSeats: count }),
+  secret: true,
+  notes: 'The key is shown here only.',
+});
+
+export const listLicenses = call('GET', '/operator/licenses', {
+  summary: 'The licenses',
+  locations: 'none',
+  response: object({ licenses: list(license) }),
+});
+
+export const changeLicense = call('PATCH', '/operator/licenses/:id', {
+  summary: 'Change a license',
+  locations: 'none',
+  body: strict({}, { status: licenseStatus, maxSeats, label }),
+  response: license,
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  notes: '409 `CONFLICT` when the change is not possible.',
+});
+
+export const listDevices = call('GET', '/operator/devices', {
+  summary: 'The Macs that took a seat',
+  locations: 'none',
+  response: object({ devices: list(device) }),
+});
+
+export const revokeDevice = call('POST', '/operator/devices/:id/revoke', {
+  summary: 'Take the seat of a Mac away',
+  locations: 'none',
+  response: device,
+  errors: ['NOT_FOUND', 'CONFLICT'],
+});
+
+export const restoreDevice = call('POST', '/operator/devices/:id/restore', {
+  summary: 'Give the seat back to a revoked Mac',
+  locations: 'none',
+  response: device,
+  errors: ['NOT_FOUND', 'CONFLICT'],
+});
+
+export const listLocations = call('GET', '/operator/locations', {
+  summary: 'The locations and their Macs',
+  locations: 'filtered',
+  response: object({ locations: list(location) }),
+  notes:
+    '`connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',
+});
+
+export const assignLocation = call('PUT', '/operator/locations/:locationId', {
+  summary: 'Give a location to a license, or release it',
+  locations: 'none',
+  body: strict({ licenseId: { ...nullable(rowId), description: 'the id of a license, or null' } }),
+  response: location,
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  notes: '`licenseId` null releases it.',
+});
+
+export const createPairingCode = call('POST', '/operator/locations/:locationId/pairing-codes', {
+  summary: 'Create a code that pairs a Mac with a location',
+  locations: 'none',
+  status: 201,
+  response: object({ locationId: text, code: text, expiresAt: time }),
+  secret: true,
+  errors: ['CONFLICT'],
+  notes: '409 `CONFLICT` when no license owns the location. The code is shown here only.',
+});
+
+export const disconnectLocation = call('POST', '/operator/locations/:locationId/disconnect', {
+  summary: 'Disconnect the Mac of a location',
+  locations: 'named',
+  response: object({ locationId: text, wasConnected: flag }),
+  errors: ['NOT_FOUND'],
+});
