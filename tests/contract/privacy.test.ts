@@ -241,12 +241,12 @@ describe('the data of one person', () => {
     for (const path of [EXPORT, ERASE])
       for (const body of [undefined, {}, { phone: 'Jo Doe' }, { phone: 7 }, { ...PERSON, all: true }])
         expect((await bridge.operator('POST', path, body)).status).toBe(400);
-    const as = async (options: object, path: string) => {
+    const as = async (options: object, path: string, more = {}) => {
       const { body } = await bridge.operator('POST', '/operator/tokens', { label: 'Other', ...options });
       const answer = await fetch(bridge.bridge.operatorUrl + path, {
         method: 'POST',
         headers: { Authorization: `Bearer ${String(body['token'])}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(PERSON),
+        body: JSON.stringify({ ...PERSON, ...more }),
       });
       return { status: answer.status, body: (await answer.json()) as Json };
     };
@@ -255,7 +255,13 @@ describe('the data of one person', () => {
       messages: [],
       contacts: [],
     });
-    expect((await as({ locations: [OTHER_LOCATION] }, ERASE)).body).toMatchObject({ messages: 0, files: 0 });
+    const limited = { locations: [OTHER_LOCATION] };
+    expect(await as(limited, ERASE)).toMatchObject({
+      status: 403,
+      body: { message: 'This token covers some locations only. Name one of them in locationId.' },
+    });
+    expect((await as(limited, ERASE, { locationId: LOCATION })).status).toBe(403);
+    expect((await as(limited, ERASE, { locationId: OTHER_LOCATION })).body).toMatchObject({ messages: 0 });
     expect((await exported(bridge)).messages).toHaveLength(2);
   });
 });

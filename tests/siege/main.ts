@@ -6,6 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 
 import { ATTACKS } from './attacks.ts';
 import type { Attack } from './attacks.ts';
+import { OPERATOR_DEFECTS } from './defects-operator.ts';
 import { DEFECTS } from './defects.ts';
 import { FLOODS } from './floods.ts';
 import { startStage } from './stage.ts';
@@ -59,7 +60,7 @@ await stage.honest(2);
 print('| attack | honest webhooks accepted | p99 | memory added | load of the machine | result |');
 print('|---|---|---|---|---|---|');
 let failures = 0;
-for (const [name, attack] of Object.entries({ ...ATTACKS, ...DEFECTS, ...FLOODS }))
+for (const [name, attack] of Object.entries({ ...ATTACKS, ...DEFECTS, ...OPERATOR_DEFECTS, ...FLOODS }))
   if (name.includes(values.only) && !(await row(name, attack))) failures++;
 await all.run();
 process.exitCode = failures === 0 ? 0 : 1;

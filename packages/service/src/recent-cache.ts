@@ -29,9 +29,9 @@ export class RecentCache<K, V> {
     yield* this.#current;
   }
 
-  clear(): void {
-    this.#current.clear();
-    this.#previous.clear();
+  deleteWhere(isDeleted: (key: K) => boolean): void {
+    for (const entries of [this.#current, this.#previous])
+      for (const key of entries.keys()) if (isDeleted(key)) entries.delete(key);
   }
 
   delete(key: K): void {

@@ -308,7 +308,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
       contactsOf: (handles) => inbound.contactsOf(handles),
-      forgetContacts: () => inbound.forgetContacts(),
+      forgetContacts: (locationId) => inbound.forgetContacts(locationId),
     },
     tenants: {
       crmCalls: (locationId) => recentCalls.of(locationId),

@@ -27,7 +27,7 @@ export interface PrivacyDeps {
   readonly handleHash: KeyedHash;
   readonly audit: Audit;
   readonly journal: PersonJournal;
-  readonly contacts: ContactMemory & { forgetContacts(): void };
+  readonly contacts: ContactMemory & { forgetContacts(locationId?: string): void };
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly capture: TextCapture;
   readonly changes: Changes;
@@ -45,10 +45,11 @@ export function composePrivacy(
   const { suppressions, handleHash, audit, capture, contacts, changes, reach } = deps;
   life.add(
     'erased people',
-    changes.listen('person_erased', () => {
-      contacts.forgetContacts();
-      capture.forgetTexts();
-      reach.forget();
+    changes.listen('person_erased', (subject) => {
+      const locationId = subject === '*' ? undefined : subject;
+      contacts.forgetContacts(locationId);
+      capture.forgetTexts(locationId);
+      reach.forget(locationId);
     }),
   );
   const { phoneDefaultCountry } = config.limits;

@@ -68,6 +68,21 @@ export function visibleLocations(
   return mayAccess(request, wanted) ? [wanted] : [];
 }
 
+/** Returns the location of a change, which a token for some locations has to name. Undefined: all. */
+export function changedLocations(
+  request: FastifyRequest,
+  wanted: string | undefined,
+): readonly string[] | undefined {
+  if (wanted !== undefined && mayAccess(request, wanted)) return [wanted];
+  if (wanted === undefined && request.operator.locations === null) return undefined;
+  throw operatorError(
+    'FORBIDDEN',
+    wanted === undefined
+      ? 'This token covers some locations only. Name one of them in locationId.'
+      : 'This token does not cover this location.',
+  );
+}
+
 async function sessionOf(request: FastifyRequest, auth: OperatorAuthRouteDeps['auth']) {
   const session = sessionIn(request.headers.cookie);
   return session === undefined ? undefined : await auth.bySession(session);

@@ -5,7 +5,7 @@ import type { PersonData } from '../../flows/privacy/person-data.ts';
 import type { Audit, AuditDetail } from '../../ports/audit/audit.ts';
 import type { AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import type { MessageTrail, PersonQuery } from '../../ports/journal/journal.ts';
-import { visibleLocations } from './operator-auth.ts';
+import { changedLocations, visibleLocations } from './operator-auth.ts';
 import { messageHistory } from './messages-routes.ts';
 import { isoTime, operatorError, readBody } from './operator-request.ts';
 
@@ -27,6 +27,8 @@ const EXPORT = PERSON.extend({
   cursor: z.string().max(1024).optional(),
   limit: z.number().int().min(1).max(200).default(200),
 });
+type Locations = PersonQuery['locationIds'];
+
 const FILTERED = { config: { locations: 'filtered' } } as const;
 
 /**
@@ -34,29 +36,33 @@ const FILTERED = { config: { locations: 'filtered' } } as const;
  * URLs; it never appears in the audit log.
  */
 export function privacyRoutes({ person, handlesOf, textOf, publicUrl, audit }: PrivacyRoutesDeps) {
-  function queryOf(request: FastifyRequest, { phone, locationId }: z.infer<typeof PERSON>): PersonQuery {
+  function handlesIn(phone: string): readonly string[] {
     const handles = handlesOf(phone);
     if (handles.length === 0)
       throw operatorError(
         'INVALID_REQUEST',
         'phone: not a phone number or an email address. Write the number with its country code, such as +15555550100.',
       );
-    return { handles, locationIds: visibleLocations(request, locationId) };
+    return handles;
   }
 
   const record = (
     { operator }: FastifyRequest,
     action: string,
-    { locationIds }: PersonQuery,
-    detail?: AuditDetail,
-  ) =>
-    audit.record({
+    locationIds: Locations,
+    more?: AuditDetail,
+  ) => {
+    // `*` alone reads as all locations.
+    const isSome = locationIds !== undefined && locationIds.length !== 1;
+    const detail = { ...(isSome && { locations: locationIds.length }), ...more };
+    return audit.record({
       actor: 'operator',
       name: operator.label,
       action,
       target: locationIds?.length === 1 ? String(locationIds[0]) : '*',
-      ...(detail !== undefined && { detail }),
+      ...(Object.keys(detail).length > 0 && { detail }),
     });
+  };
 
   const message = (trail: MessageTrail) => ({
     ...messageHistory(trail),
@@ -76,10 +82,11 @@ export function privacyRoutes({ person, handlesOf, textOf, publicUrl, audit }: P
 
   return (app: FastifyInstance): void => {
     app.post('/operator/privacy/export', FILTERED, async (request) => {
-      const { cursor, limit, ...given } = readBody(EXPORT, request.body);
-      const query = queryOf(request, given);
+      const { cursor, limit, phone, locationId } = readBody(EXPORT, request.body);
+      const locationIds = visibleLocations(request, locationId);
+      const query: PersonQuery = { handles: handlesIn(phone), locationIds };
       // Recorded first: nothing is shown without an entry in the audit log.
-      await record(request, 'privacy.exported', query);
+      await record(request, 'privacy.exported', locationIds);
       const page = await person.messages(query, limit, cursor);
       const messages = page.messages.map(message);
       if (cursor !== undefined) return { messages, cursor: page.cursor };
@@ -95,10 +102,12 @@ export function privacyRoutes({ person, handlesOf, textOf, publicUrl, audit }: P
     });
 
     app.post('/operator/privacy/erase', FILTERED, async (request) => {
-      const query = queryOf(request, readBody(PERSON, request.body));
-      await record(request, 'privacy.erase_requested', query);
-      const erased = await person.erase(query);
-      await record(request, 'privacy.erased', query, { ...erased });
+      const { phone, locationId } = readBody(PERSON, request.body);
+      const locationIds = changedLocations(request, locationId);
+      const handles = handlesIn(phone);
+      await record(request, 'privacy.erase_requested', locationIds);
+      const erased = await person.erase({ handles, locationIds });
+      await record(request, 'privacy.erased', locationIds, { ...erased });
       return erased;
     });
   };

@@ -84,9 +84,10 @@ export class TextCapture {
     return until;
   }
 
-  /** Forgets the texts that this node has. Captures continue. */
-  forgetTexts(): void {
-    this.#texts.clear();
+  /** Forgets the texts that this node has, of one location or of all. Captures continue. */
+  forgetTexts(locationId?: string): void {
+    for (const [key, text] of this.#texts)
+      if (locationId === undefined || text.locationId === locationId) this.#texts.delete(key);
   }
 
   /** Ends the capture on all nodes. Resolves with whether there was one. */
@@ -142,7 +143,7 @@ export class TextCapture {
   #forget(locationId: string): void {
     this.#active.get(locationId)?.cancel();
     this.#active.delete(locationId);
-    for (const [key, text] of this.#texts) if (text.locationId === locationId) this.#texts.delete(key);
+    this.forgetTexts(locationId);
   }
 
   #forgetAll(): void {

@@ -80,9 +80,11 @@ export class ContactBook {
     return [...new Map(known.map((contact) => [contact.contactId, contact])).values()];
   }
 
-  clear(): void {
-    this.#found.clear();
-    this.#preferred.clear();
+  /** Without a location: all of them. */
+  clear(locationId?: string): void {
+    const isOf = (key: string) => locationId === undefined || key.startsWith(`${locationId}\n`);
+    this.#found.deleteWhere(isOf);
+    this.#preferred.deleteWhere(isOf);
   }
 
   /** Resolves with undefined when no contact has this handle and none may be created. */

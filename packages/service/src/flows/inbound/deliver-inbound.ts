@@ -85,7 +85,7 @@ export interface Inbound {
   /** Returns the contacts of a person, by any of these handles, that this node has in memory. */
   contactsOf(handles: readonly string[]): KnownContact[];
   /** Forgets all contacts; they are searched for again. */
-  forgetContacts(): void;
+  forgetContacts(locationId?: string): void;
   close(): Promise<void>;
 }
 
@@ -153,8 +153,8 @@ class InboundDeliveries implements Inbound {
     return this.#contacts.contactsOf(handles, this.#deps.asRecorded);
   }
 
-  forgetContacts(): void {
-    this.#contacts.clear();
+  forgetContacts(locationId?: string): void {
+    this.#contacts.clear(locationId);
   }
 
   async close(): Promise<void> {

@@ -71,8 +71,8 @@ export function createPersonData(deps: PersonDataDeps) {
     },
 
     /**
-     * Deletes the messages and files, and makes every node forget its contacts and captured texts. An opt-out stays: without it the person
-     * would be texted again. Can be repeated after a failure.
+     * Deletes the messages and files, and makes every node forget its contacts and captured texts in these locations. An opt-out stays:
+     * without it the person would be texted again. Can be repeated after a failure.
      */
     async erase(person: PersonQuery): Promise<Erased> {
       const files = await filesOf(person);
@@ -84,7 +84,7 @@ export function createPersonData(deps: PersonDataDeps) {
       for (const handle of person.handles) await reachFields.erase(handle, person.locationIds);
       const messages = await journal.erase(person);
       // The notice is stored, so it must not name the person.
-      await changes.announce('person_erased', '*');
+      for (const subject of person.locationIds ?? ['*']) await changes.announce('person_erased', subject);
       return { messages, files: files.length, optOutsKept: (await optOutsOf(person)).length };
     },
   };

@@ -69,7 +69,9 @@ export function createReach({ switchboard, handleHash, clock }: ReachDeps) {
     /** Asks the Mac even if the cache has a value. */
     afresh,
 
-    forget: (): void => cache.clear(),
+    /** Without a location: all of them. */
+    forget: (locationId?: string): void =>
+      cache.deleteWhere((key) => [undefined, key.slice(key.indexOf(' ') + 1)].includes(locationId)),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture, the data of a
- * person (who is not named: the subject is always `*`).
+ * person (who is not named: the subject is the location).
  */
 export type Topic =
   | 'keys'
