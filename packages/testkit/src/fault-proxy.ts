@@ -27,7 +27,7 @@ export class FaultProxy {
   port = 0;
   /** Totals since the start. Only forwarded bytes count. */
   readonly seen = { connections: 0, up: 0, down: 0 };
-  readonly #target: Target;
+  #target: Target;
   readonly #toxics: Toxics;
   readonly #links = new Set<Link>();
   readonly #repeats = new Set<Socket>();
@@ -72,6 +72,11 @@ export class FaultProxy {
     const handle = this.#toxics.add(toxic, () => this.#resetDamaged());
     for (const link of this.#links) link.applyResetToxics();
     return handle;
+  }
+
+  /** Sends new connections to another address. Open ones stay where they are, as with a DNS name or a virtual address. */
+  redirect(to: string): void {
+    this.#target = targetOf(to);
   }
 
   /** Removes all toxics. */

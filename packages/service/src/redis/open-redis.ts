@@ -33,6 +33,7 @@ export interface Redis {
   subscribe(channel: string, listener: (message: Buffer) => void): Promise<void>;
   /** Calls the listener when a lost connection is back. Messages published in between are lost, and Redis may have lost its data. */
   onReconnect(listener: () => void): void;
+  /** Rejects when Redis does not accept a write. */
   ping(): Promise<void>;
   /**
    * Resolves with true only when both connections were healthy until they ended and the address refuses connections now. Then this
@@ -43,6 +44,10 @@ export interface Redis {
 }
 
 const TIMEOUT_MS = 1000;
+/** A server that stays unusable is left this often. */
+const LEAVE_MS = 1000;
+/** A write: Redis responds to PING also when it is full, or a replica. */
+const PING = ['SET', 'footbridge:alive', '', 'PX', '10000'];
 
 /** Two connections: one for commands, one for subscriptions. Both reconnect by themselves; commands fail at once while Redis is unavailable. */
 export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Promise<Redis> {
@@ -50,8 +55,23 @@ export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Pr
   const onReconnect = () => {
     for (const listener of listeners) listener();
   };
-  const commands = new RedisConnection('commands', url, log, silentMs, onReconnect);
-  const subscriptions = new RedisConnection('subscriptions', url, log, silentMs, onReconnect);
+  let leftAt = -Infinity;
+  let isLeft = false;
+  const onUnusable = (reply: Error) => {
+    if (performance.now() - leftAt < LEAVE_MS) return;
+    leftAt = performance.now();
+    isLeft = true;
+    commands.leave(reply);
+  };
+  const onCommands = () => {
+    // The other connection may be to the server that was left.
+    if (isLeft) subscriptions.leave();
+    isLeft = false;
+    onReconnect();
+  };
+  const deps = { url, log, silentMs, onUnusable };
+  const commands = new RedisConnection({ ...deps, name: 'commands', ping: PING, onReconnect: onCommands });
+  const subscriptions = new RedisConnection({ ...deps, name: 'subscriptions', ping: ['PING'], onReconnect });
   const close = () => {
     commands.close();
     subscriptions.close();
@@ -72,9 +92,10 @@ export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Pr
     try {
       return await commands.send(['EVALSHA', sha, ...rest]);
     } catch (error) {
+      commands.onError(error);
       // A restarted Redis has lost its scripts.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return commands.send(['EVAL', text, ...rest]);
+      return await commands.send(['EVAL', text, ...rest]);
     }
   }
 
@@ -84,7 +105,7 @@ export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Pr
       withTimeout(commands.send<number>(['PUBLISH', channel, message]), TIMEOUT_MS),
     subscribe: (channel, listener) => subscriptions.subscribe(channel, listener),
     onReconnect: (listener) => void listeners.push(listener),
-    ping: async () => void (await withTimeout(commands.send(['PING']), TIMEOUT_MS)),
+    ping: async () => void (await withTimeout(commands.send(PING), TIMEOUT_MS)),
     isDown: async () => commands.endedHealthy && subscriptions.endedHealthy && (await isRedisDown(url)),
     async close() {
       close();

@@ -127,6 +127,37 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     expect(reconnects()).toBe(2);
   });
 
+  it('leaves a primary that became a replica, with both connections', async () => {
+    const { server, proxy, redis, received } = await start();
+    const next = await startRedis();
+    cleanup.add(() => next.stop());
+    await server.command(`REPLICAOF 127.0.0.1 ${new URL(next.url).port}`);
+    // The address still leads to the old primary.
+    await expect(redis.ping()).rejects.toThrow('the Redis command failed');
+    await sleep(1500);
+    proxy.redirect(next.url);
+    const isWritable = () =>
+      redis.ping().then(
+        () => true,
+        () => false,
+      );
+    await until(isWritable, { every: 50, within: 5000 });
+    // Otherwise the old primary passes the messages of the new one on.
+    await server.command('REPLICAOF NO ONE');
+    await isReceived(redis, received, 'after');
+  });
+
+  it('does not leave a full server, whose scripts still run, and says that it cannot write', async () => {
+    const { server, redis, reconnects } = await start();
+    await server.command('CONFIG SET maxmemory 1');
+    await expect(redis.ping()).rejects.toThrow('the Redis command failed');
+    await sleep(1000);
+    await redis.run(SCRIPT, ['unknown-key'], []);
+    await server.command('CONFIG SET maxmemory 0');
+    await redis.ping();
+    expect(reconnects()).toBe(0);
+  });
+
   it('returns the number of subscribers that received a message', async () => {
     const { redis } = await start();
     expect(await redis.publish('news', Buffer.from('x'))).toBe(1);

@@ -1,5 +1,5 @@
 import type { Log } from '@footbridge/runtime/log';
-import { createClient } from '@redis/client';
+import { ErrorReply, createClient } from '@redis/client';
 
 type Client = ReturnType<typeof newClient>;
 
@@ -12,14 +12,28 @@ const HEALTHY_MS = 3 * PING_MS;
 export const SILENT_MS = 4000;
 const CONNECT_TIMEOUT_MS = 3000;
 const MAX_RECONNECT_MS = 1000;
+/**
+ * What a server replies that cannot do what the service needs, for example a primary that became a replica. Another server may have taken
+ * its place behind the same address.
+ */
+const UNUSABLE = /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOPERM|NOAUTH|MISCONF|NOREPLICAS)\b/;
+
+export interface RedisConnectionDeps {
+  /** For the log. */
+  readonly name: string;
+  readonly url: string;
+  /** Sent several times a second. A lost connection is only restored to a server that is usable. */
+  readonly ping: readonly string[];
+  readonly log: Log;
+  readonly silentMs: number;
+  readonly onReconnect: () => void;
+  /** Called when Redis replies that this server is not usable. */
+  readonly onUnusable: (reply: Error) => void;
+}
 
 /** One connection to Redis that reconnects after every failure and restores its subscriptions. */
 export class RedisConnection {
-  readonly #name: string;
-  readonly #url: string;
-  readonly #log: Log;
-  readonly #silentMs: number;
-  readonly #onReconnect: () => void;
+  readonly #deps: RedisConnectionDeps;
   readonly #subscriptions: { channel: string; listener: (message: Buffer) => void }[] = [];
   readonly #pings: NodeJS.Timeout;
   #client: Client;
@@ -29,14 +43,11 @@ export class RedisConnection {
   #respondedAt = performance.now();
   #isLost = false;
   #endedHealthy = false;
+  #restoring: Client | undefined;
   #closed = false;
 
-  constructor(name: string, url: string, log: Log, silentMs: number, onReconnect: () => void) {
-    this.#name = name;
-    this.#url = url;
-    this.#log = log;
-    this.#silentMs = silentMs;
-    this.#onReconnect = onReconnect;
+  constructor(deps: RedisConnectionDeps) {
+    this.#deps = deps;
     this.#client = this.#newClient();
     this.#pings = setInterval(() => this.#ping(), PING_MS).unref();
   }
@@ -55,6 +66,22 @@ export class RedisConnection {
     return this.#client.sendCommand<T>(args);
   }
 
+  /** Takes the error of a command. */
+  onError(error: unknown): void {
+    if (isUnusable(error)) this.#deps.onUnusable(error);
+  }
+
+  /** Connects again: behind the address there may be another server now. */
+  leave(reply?: Error): void {
+    const { log, name } = this.#deps;
+    if (!this.#isLost)
+      log.warn(
+        { event: 'redis.server_unusable', connection: name, ...(reply && { err: reply }) },
+        'redis accepts no writes, connection replaced',
+      );
+    this.#replace();
+  }
+
   async subscribe(channel: string, listener: (message: Buffer) => void): Promise<void> {
     this.#subscriptions.push({ channel, listener });
     await this.#client.subscribe(channel, listener, true);
@@ -67,13 +94,13 @@ export class RedisConnection {
   }
 
   #newClient(): Client {
-    const client = newClient(this.#url);
+    const client = newClient(this.#deps.url);
     client.on('error', (error: Error) => {
       if (this.#closed || client !== this.#client) return;
       if (!this.#isLost) {
         this.#endedHealthy = performance.now() - this.#respondedAt < HEALTHY_MS;
-        this.#log.warn(
-          { event: 'redis.connection_lost', connection: this.#name, err: error },
+        this.#deps.log.warn(
+          { event: 'redis.connection_lost', connection: this.#deps.name, err: error },
           'redis connection lost',
         );
       }
@@ -84,43 +111,67 @@ export class RedisConnection {
       if (this.#closed || client !== this.#client) client.destroy();
     });
     // A client that breaks before it has subscribed emits `ready` again later.
-    client.on('ready', () => void this.#onReady(client).catch(() => {}));
+    client.on('ready', () => void this.#restore(client));
     return client;
   }
 
-  async #onReady(client: Client): Promise<void> {
-    for (const { channel, listener } of this.#subscriptions) await client.subscribe(channel, listener, true);
-    if (client !== this.#client || !this.#isLost) return;
-    this.#isLost = false;
-    this.#log.info({ event: 'redis.connected', connection: this.#name }, 'redis connection restored');
-    this.#onReconnect();
+  /** Never rejects: what Redis refuses is tried again with the next ping. */
+  async #restore(client: Client): Promise<void> {
+    if (this.#restoring === client) return;
+    this.#restoring = client;
+    try {
+      for (const { channel, listener } of this.#subscriptions)
+        await client.subscribe(channel, listener, true);
+      await client.sendCommand(this.#deps.ping).catch((error: unknown) => {
+        if (!(error instanceof ErrorReply) || isUnusable(error)) throw error;
+      });
+      if (client !== this.#client || !this.#isLost) return;
+      this.#isLost = false;
+      const { log, name, onReconnect } = this.#deps;
+      log.info({ event: 'redis.connected', connection: name }, 'redis connection restored');
+      onReconnect();
+    } catch {
+      // The ping reports the error.
+    } finally {
+      if (this.#restoring === client) this.#restoring = undefined;
+    }
   }
 
   #ping(): void {
+    const { name, ping, log, silentMs } = this.#deps;
     const now = performance.now();
     // After a stall of this process nothing is known about the connection.
     if (now - this.#pingedAt > STALL_MS) this.#heardAt = now;
     this.#pingedAt = now;
     const client = this.#client;
-    if (now - this.#heardAt > this.#silentMs) return this.#replace();
-    if (client.isReady)
-      client.ping().then(
-        () => {
-          if (client === this.#client) this.#heardAt = this.#respondedAt = performance.now();
-        },
-        () => {},
-      );
+    if (now - this.#heardAt > silentMs) {
+      if (!this.#isLost)
+        log.warn(
+          { event: 'redis.connection_silent', connection: name },
+          'redis does not respond, connection replaced',
+        );
+      return this.#replace();
+    }
+    if (!client.isReady) return;
+    if (this.#isLost) void this.#restore(client);
+    client.sendCommand(ping).then(
+      () => this.#heard(client),
+      (error: unknown) => {
+        if (!(error instanceof ErrorReply)) return;
+        this.#heard(client);
+        if (client === this.#client) this.onError(error);
+      },
+    );
+  }
+
+  #heard(client: Client): void {
+    if (client === this.#client) this.#heardAt = this.#respondedAt = performance.now();
   }
 
   #replace(): void {
     const old = this.#client;
     this.#client = this.#newClient();
     this.#heardAt = performance.now();
-    if (!this.#isLost)
-      this.#log.warn(
-        { event: 'redis.connection_silent', connection: this.#name },
-        'redis does not respond, connection replaced',
-      );
     this.#isLost = true;
     this.#endedHealthy = false;
     old.destroy();
@@ -129,6 +180,9 @@ export class RedisConnection {
     });
   }
 }
+
+const isUnusable = (error: unknown): error is ErrorReply =>
+  error instanceof ErrorReply && UNUSABLE.test(error.message);
 
 function newClient(url: string) {
   return createClient({

@@ -22,6 +22,8 @@ export interface Redis {
   /** Kills the server with kill -9. `restart` starts it again. */
   kill(): Promise<void>;
   flush(): Promise<void>;
+  /** Sends one command, in words without spaces. Resolves with the start of its response; an error reply rejects. */
+  command(words: string): Promise<string>;
   /** Frozen with its connections open (SIGSTOP), until `resume`. */
   pause(): void;
   resume(): void;
@@ -70,7 +72,8 @@ async function start(found: Program | Address): Promise<Redis> {
     async kill() {
       await server.end('SIGKILL');
     },
-    flush: () => command(url, 'FLUSHALL'),
+    flush: async () => void (await command(url, 'FLUSHALL')),
+    command: (words) => command(url, words),
     pause: () => server.signal('SIGSTOP'),
     resume: () => server.signal('SIGCONT'),
   };
@@ -110,7 +113,7 @@ function fromEnvironment(): Promise<Address | undefined> {
 async function check(found: Program | Address): Promise<void> {
   const redis = await start(found);
   try {
-    await command(redis.url, 'PING', '');
+    await command(redis.url, 'PING', false);
   } finally {
     await redis.stop();
   }
@@ -143,23 +146,25 @@ function foreign(url: string): Redis {
     stop: () => Promise.resolve(),
     restart: cannot('restart'),
     kill: cannot('kill'),
-    flush: () => command(url, 'FLUSHDB'),
+    flush: async () => void (await command(url, 'FLUSHDB')),
+    command: (words) => command(url, words),
     pause: cannot('pause'),
     resume: cannot('resume'),
   };
 }
 
-/** Sends one command to the server and waits for a response with the expected start. */
-function command(url: string, word: string, expected = '+OK'): Promise<void> {
+/** Sends one command to the server. Rejects when it responds with an error, unless that is not `checked`. */
+function command(url: string, words: string, checked = true): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port || 6379), hostname, () => socket.write(`${word}\r\n`));
-    socket.setTimeout(5_000, () => socket.destroy(new Error(`Redis did not respond to ${word}.`)));
+    const socket = connect(Number(port || 6379), hostname, () => socket.write(`${words}\r\n`));
+    socket.setTimeout(5_000, () => socket.destroy(new Error(`Redis did not respond to ${words}.`)));
     socket.once('error', reject);
     socket.once('data', (data) => {
       socket.destroy();
-      if (data.toString().startsWith(expected)) resolve();
-      else reject(new Error(`Redis refused ${word}: ${data.toString().trim()}`));
+      const response = data.toString().trim();
+      if (checked && response.startsWith('-')) reject(new Error(`Redis refused ${words}: ${response}`));
+      else resolve(response);
     });
   });
 }
