@@ -7,6 +7,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { ATTACKS } from './attacks.ts';
 import type { Attack } from './attacks.ts';
 import { OPERATOR_DEFECTS } from './defects-operator.ts';
+import { PROCESS_DEFECTS } from './defects-process.ts';
 import { DEFECTS } from './defects.ts';
 import { FLOODS } from './floods.ts';
 import { startStage } from './stage.ts';
@@ -15,6 +16,14 @@ const MAX_P99_MS = 100;
 /** What one device, or clients without a token, may add to the memory of the service. */
 const MAX_GROWTH = 64 * 1_048_576;
 const MIB = 1_048_576;
+
+const ROWS: Readonly<Record<string, Attack>> = {
+  ...ATTACKS,
+  ...DEFECTS,
+  ...OPERATOR_DEFECTS,
+  ...PROCESS_DEFECTS,
+  ...FLOODS,
+};
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } },
@@ -60,7 +69,7 @@ await stage.honest(2);
 print('| attack | honest webhooks accepted | p99 | memory added | load of the machine | result |');
 print('|---|---|---|---|---|---|');
 let failures = 0;
-for (const [name, attack] of Object.entries({ ...ATTACKS, ...DEFECTS, ...OPERATOR_DEFECTS, ...FLOODS }))
+for (const [name, attack] of Object.entries(ROWS))
   if (name.includes(values.only) && !(await row(name, attack))) failures++;
 await all.run();
 process.exitCode = failures === 0 ? 0 : 1;

@@ -32,10 +32,10 @@ export class LocationFixedError extends ConfigurationError {
 /** Two agents on one journal would send every message twice. This one can start when the other has ended. */
 export class DataDirLockedError extends ConfigurationError {
   override readonly name = 'DataDirLockedError';
-  constructor(dataDir: string, options?: ErrorOptions) {
+  constructor(dataDir: string, holder: string, cause: unknown) {
     super(
-      `Another agent is running with ${dataDir}. Stop it first, or use another folder with --data-dir.`,
-      options,
+      `Another agent is running with ${dataDir} (${holder}). Stop it first, or use another folder with --data-dir.`,
+      { cause },
     );
   }
 }
@@ -93,13 +93,4 @@ export class InterruptedError extends Error {
 /** The running agent could not be asked. */
 export class AgentCallError extends Error {
   override readonly name = 'AgentCallError';
-}
-
-export const SQLITE_BUSY = 5;
-export const SQLITE_CORRUPT = 11;
-export const SQLITE_NOTADB = 26;
-
-/** Returns the primary result code of an error of SQLite, or undefined for any other error. */
-export function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
 }

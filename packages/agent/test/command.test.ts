@@ -261,7 +261,7 @@ describe('footbridge-agent', () => {
     const move = ['move', 'location2', ...dir];
     expect(await command(...move, '--yes')).toMatchObject({
       code: 3,
-      err: expect.stringContaining('Another agent is running'),
+      err: expect.stringContaining(`Another agent is running with ${agent.dataDir} (process ${agent.pid})`),
     });
     await agent.kill9();
 

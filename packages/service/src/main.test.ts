@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { ed25519Key, signBody } from '@footbridge/testkit/keys';
-import { startService } from '@footbridge/testkit/service';
+import { Service, startService } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -102,6 +102,33 @@ describe('the supervisor of the service', () => {
     await until(() => readdirSync(folder).includes('told'));
     await service.halt();
     await until(() => readFileSync(told, 'utf8') === 'READY=1\nSTOPPING=1\n');
+  });
+});
+
+describe('a second service', () => {
+  it('T68 ends with 1 on the data of a running service, which it names, and starts once that one was killed', async () => {
+    const first = await startService();
+    cleanup.add(() => first.stop());
+    const file = join(first.dataDir, 'footbridge.sqlite');
+    const elsewhere = await tempDir(cleanup);
+    // The same folder, and the same database from another folder.
+    for (const [dataDir, what] of [
+      [first.dataDir, `DATA_DIR ${first.dataDir}`],
+      [elsewhere, `the database file ${file}`],
+    ] as const) {
+      const second = new Service({ dataDir, env: { DATABASE_URL: `sqlite:${file}` } });
+      cleanup.add(() => second.stop());
+      await expect(second.start()).rejects.toThrow();
+      expect(await second.exited).toEqual({ code: 1, signal: null });
+      const line = `footbridge: another Footbridge uses ${what} (process ${first.pid}); `;
+      expect(second.logs.at(-1)?.msg).toContain(line);
+    }
+    expect((await fetch(`${first.url}/health`)).status).toBe(200);
+
+    await first.kill9();
+    const next = new Service({ dataDir: first.dataDir });
+    cleanup.add(() => next.stop());
+    await next.start();
   });
 });
 

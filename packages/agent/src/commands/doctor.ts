@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from '@footbridge/runtime/sqlite-code';
 import { request } from 'undici';
 
 import { examineBlueBubblesOf, openAgentJournalAsIs } from '../agent.ts';
@@ -8,13 +9,7 @@ import type { Settings } from '../config/config.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { tokenPath } from '../edges/enrolment/token-file.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
-import {
-  JournalTooNewError,
-  JournalTooOldError,
-  SQLITE_CORRUPT,
-  SQLITE_NOTADB,
-  sqliteCode,
-} from '../errors.ts';
+import { JournalTooNewError, JournalTooOldError } from '../errors.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
 import { thisInstallation } from '../install/installation.ts';
 import { checkAgent } from './check-agent.ts';

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 
-import { DataDirLockedError, SQLITE_BUSY, UnusableLockError, sqliteCode } from '../errors.ts';
+import { FileLockedError, isFileLocked, lockFile } from '@footbridge/runtime/lock-file';
+
+import { DataDirLockedError, UnusableLockError } from '../errors.ts';
 
 export const journalPath = (dataDir: string): string => join(dataDir, 'journal.db');
 export const blueBubblesPasswordPath = (dataDir: string): string => join(dataDir, 'bluebubbles-password');
@@ -14,35 +15,15 @@ export function makeDataDir(dataDir: string): void {
   chmodSync(dataDir, 0o700);
 }
 
-/** How long to wait for processes that check the lock: `isLocked` holds a shared lock while it reads. */
-const LOCK_TIMEOUT_MS = 2000;
-
-/**
- * Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError when another
- * process still holds the lock after LOCK_TIMEOUT_MS, and an UnusableLockError when the file cannot be locked. It is a SQLite file lock:
- * the system releases it when the process dies, so it is never stale.
- */
+/** Locks the data folder for this process and returns a function that unlocks it. Throws a DataDirLockedError or an UnusableLockError. */
 export function lockDataDir(dataDir: string): () => void {
-  const db = new DatabaseSync(lockPath(dataDir));
   try {
-    db.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}; BEGIN EXCLUSIVE`);
+    return lockFile(lockPath(dataDir));
   } catch (error) {
-    db.close();
-    if (sqliteCode(error) === SQLITE_BUSY) throw new DataDirLockedError(dataDir, { cause: error });
+    if (error instanceof FileLockedError) throw new DataDirLockedError(dataDir, error.message, error);
     throw new UnusableLockError(lockPath(dataDir), error);
   }
-  return () => db.close();
 }
 
-/** Whether an agent runs in the data folder. Takes a shared lock, so concurrent checks do not block each other. */
-export function isLocked(dataDir: string): boolean {
-  const db = new DatabaseSync(lockPath(dataDir));
-  try {
-    db.prepare('SELECT name FROM sqlite_schema').all();
-    return false;
-  } catch (error) {
-    return sqliteCode(error) === SQLITE_BUSY;
-  } finally {
-    db.close();
-  }
-}
+/** Whether an agent runs in the data folder. */
+export const isLocked = (dataDir: string): boolean => isFileLocked(lockPath(dataDir));

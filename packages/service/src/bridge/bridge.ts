@@ -77,6 +77,7 @@ import { composeMacs } from './compose-macs.ts';
 import { composePrivacy } from './compose-privacy.ts';
 import { composeTelemetry } from './compose-telemetry.ts';
 import type { BridgeContext } from './context.ts';
+import { lockData } from './lock-data.ts';
 import { pruneHourly } from './prune-hourly.ts';
 
 export interface Bridge {
@@ -135,6 +136,7 @@ export async function createBridge(
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
 async function compose(context: BridgeContext, warnings: readonly string[]): Promise<Bridge> {
   const { config, log, clock, life, metrics } = context;
+  lockData(config, life);
   refuseInterruptedRestore(config.dataDir);
   const failpoint = createFailpoints(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);

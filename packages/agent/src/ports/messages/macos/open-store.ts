@@ -1,7 +1,8 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-import { SQLITE_BUSY, sqliteCode } from '../../../errors.ts';
+import { SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from '@footbridge/runtime/sqlite-code';
+
 import type { StoreProblem } from '../messages.ts';
 
 export type OpenedStore =
@@ -13,9 +14,7 @@ const BUSY_MS = 2_000;
 const SQLITE_ERROR = 1;
 const SQLITE_LOCKED = 6;
 const SQLITE_IOERR = 10;
-const SQLITE_CORRUPT = 11;
 const SQLITE_CANTOPEN = 14;
-const SQLITE_NOTADB = 26;
 
 /**
  * Opens the store for reading. Never with `immutable`, which would leave out the rows in the write-ahead log. SQLite reports a
