@@ -110,6 +110,32 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     await database.close();
     await proxy.stop();
   });
+
+  it('H1 a ping fails while the server accepts no writes, and connects again when another one has taken its place', async () => {
+    const url = await server.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const database = await openDatabase({ engine: 'postgres', url }, () => {});
+    const setReadOnly = (value: 'on' | 'off') =>
+      server.execute(server.url, `alter database ${name} set default_transaction_read_only = ${value}`);
+    await database.ping();
+    await setReadOnly('on');
+    await server.execute(
+      server.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+    );
+    await until(() => database.ping().catch(({ code }: { code?: string }) => code === '25006'));
+    // Sessions that are open keep the old value.
+    await setReadOnly('off');
+    await until(
+      () =>
+        database.ping().then(
+          () => true,
+          () => false,
+        ),
+      { within: 5000 },
+    );
+    await database.close();
+  });
 });
 
 it('migrates a file once when several processes start together', async () => {

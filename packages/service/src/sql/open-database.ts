@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import type { CompiledQuery, PostgresPool, PostgresPoolClient, QueryResult } from 'kysely';
 import type { Pool as PgPool, PoolClient as PgClient } from 'pg';
 
@@ -19,7 +19,7 @@ export interface Queries {
 }
 
 export interface OpenDatabase extends Queries {
-  /** A cheap query for health checks. Rejects with EngineError when the engine does not respond within a second. */
+  /** For health checks. Rejects when the database accepts no writes, and with EngineError when it does not respond within a second. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -53,7 +53,9 @@ export async function openDatabase(
       timeout.addEventListener('abort', () =>
         reject(new EngineError('sql', 'the database did not respond within a second')),
       );
-      await Promise.race([sql`select 1`.execute(queries.db), promise]);
+      // A standby refuses a write also when no row matches.
+      const write = queries.db.deleteFrom('changes').where('id', '<', 0).execute();
+      await Promise.race([write, promise]);
     },
     close: () => queries.db.destroy(),
   };
@@ -78,6 +80,8 @@ const SLOW_QUERY_TIMEOUT_MS = 35_000;
 const SLOW_QUERY = /\bfor update\b|\bpg_advisory|^(create|alter|drop)\b/i;
 /** The error message of `pg` after `query_timeout`. */
 const TIMED_OUT = 'Query read timeout';
+/** The code of a write to a standby, or with `default_transaction_read_only`: another server may have taken its place at the address. */
+const READ_ONLY = '25006';
 
 async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs: number): Promise<Queries> {
   const { default: pg } = await import('pg');
@@ -115,8 +119,8 @@ async function commitOn(db: Database, queries: readonly CompiledQuery[]): Promis
 
 /**
  * Adds three things to the pool. Every connection marks the database as in use. PostgreSQL text cannot contain NUL, but ids from outside
- * may, so NUL is stored and searched as U+FFFD. And a connection that breaks between two statements, or stops responding, must not end the
- * process or be reused.
+ * may, so NUL is stored and searched as U+FFFD. And a connection that breaks between two statements, stops responding or accepts no writes
+ * must not end the process or be reused.
  */
 function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
   const marked = new WeakSet<PgClient>();
@@ -149,8 +153,8 @@ function hardened(pool: PgPool, queryTimeoutMs: number): PostgresPool {
             query_timeout: SLOW_QUERY.test(text) ? SLOW_QUERY_TIMEOUT_MS : queryTimeoutMs,
           };
           const result = client.query(statement);
-          result.catch((error: Error) => {
-            if (error.message === TIMED_OUT) onBroken(error);
+          result.catch((error: Error & { code?: unknown }) => {
+            if (error.message === TIMED_OUT || error.code === READ_ONLY) onBroken(error);
           });
           return result;
         },
