@@ -1,5 +1,17 @@
+import { request } from 'node:http';
+
 import type { Attack } from './attacks.ts';
 import { ATTACKER, HONEST } from './stage.ts';
+
+/** `fetch` cannot name another host. */
+function statusOf(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, { headers: { Host: 'attacker.example' } }, (answer) =>
+      resolve(answer.resume().statusCode ?? 0),
+    );
+    call.on('error', reject).end();
+  });
+}
 
 const PERSON = { phone: '+14155550188' };
 
@@ -25,4 +37,13 @@ export const OPERATOR_DEFECTS: Readonly<Record<string, Attack>> = {
       },
     };
   },
+
+  'host names of an attacker at the operator listener': async ({ service }) => ({
+    async verify() {
+      const statuses = await Promise.all(
+        ['/console', '/metrics', '/operator/session'].map((path) => statusOf(service.operatorUrl + path)),
+      );
+      return statuses.every((status) => status === 421) ? undefined : `responses ${statuses.join(', ')}`;
+    },
+  }),
 };

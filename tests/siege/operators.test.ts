@@ -1,3 +1,5 @@
+import { request } from 'node:http';
+
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, expect, it } from 'vitest';
 
@@ -6,8 +8,8 @@ import { LOCATION, TestBridge } from '../contract/test-bridge.ts';
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-async function start() {
-  const bridge = await TestBridge.start();
+async function start(env: Record<string, string> = {}) {
+  const bridge = await TestBridge.start({ env });
   cleanup.add(() => bridge.stop());
   const { operatorUrl } = bridge.bridge;
   const created = await bridge.operator('POST', '/operator/tokens', {
@@ -59,4 +61,90 @@ it('T52 the event streams of one token leave room for those of the operator', as
   expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200, 429]));
   const { status } = await follow({ Authorization: `Bearer ${bridge.bridge.operatorToken}` });
   expect(status).toBe(200);
+});
+
+interface Called {
+  readonly status: number;
+  readonly body: string;
+  readonly cookie: string;
+}
+
+/** Calls the operator listener. Unlike `fetch`, it can name any host. */
+function call(url: string, headers: Record<string, string>, body?: object): Promise<Called> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const json = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    request(url, { method, headers: { ...headers, ...json } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: text, cookie }));
+    })
+      .on('error', reject)
+      .end(body && JSON.stringify(body));
+  });
+}
+
+const STRANGE_HOSTS = [
+  'evil.example',
+  'evil.example:4610',
+  'bridge.example.com.evil.example',
+  '127.0.0.1.evil.example',
+];
+const OWN_HOSTS = [
+  'localhost:4610',
+  'bridge.localhost',
+  '127.0.0.1:4610',
+  '10.1.2.3',
+  '[::1]:4610',
+  '[::ffff:10.1.2.3]',
+  'footbridge:4610',
+  'bridge.example.com',
+  'Bridge.Example.com.:443',
+  'console.example.net:8443',
+];
+
+it('T71 a page whose name an attacker points at the service reads nothing from the operator listener', async () => {
+  const { operatorUrl, token } = await start({
+    BASE_URL: 'https://bridge.example.com/path',
+    ADMIN_ALLOWED_HOSTS: 'other.example.net, Console.Example.net',
+  });
+  const paths = ['/', '/console', '/metrics', '/livez', '/openapi.json', '/nothing', '/operator/locations'];
+  const statuses = async (Host: string) => {
+    const headers = { Host, Authorization: `Bearer ${token}` };
+    return await Promise.all(paths.map(async (path) => (await call(operatorUrl + path, headers)).status));
+  };
+  for (const host of STRANGE_HOSTS)
+    expect([host, await statuses(host)]).toEqual([host, paths.map(() => 421)]);
+  for (const host of OWN_HOSTS) expect([host, (await statuses(host)).includes(421)]).toEqual([host, false]);
+  const { body } = await call(`${operatorUrl}/console`, { Host: 'evil.example' });
+  expect(JSON.parse(body)).toMatchObject({
+    code: 'MISDIRECTED_REQUEST',
+    host: 'evil.example',
+    message: expect.stringContaining('ADMIN_ALLOWED_HOSTS'),
+  });
+});
+
+it('T71 behind TLS only a cookie that no other host could have set is a session', async () => {
+  const { operatorUrl, token } = await start();
+  const signIn = (proto: string) =>
+    call(`${operatorUrl}/operator/session`, { 'X-Forwarded-Proto': proto }, { token });
+  const { cookie } = await signIn('https');
+  const [secure = ''] = cookie.split(';');
+  expect(secure).toMatch(/^__Host-/);
+  const plain = secure.replace('__Host-', '');
+  const status = async (Cookie: string, proto?: string) =>
+    (
+      await call(`${operatorUrl}/operator/session`, {
+        Cookie,
+        ...(proto !== undefined && { 'X-Forwarded-Proto': proto }),
+      })
+    ).status;
+  for (const proto of ['https', 'https,http', 'HTTPS , http']) {
+    expect((await signIn(proto)).cookie).toMatch(/^__Host-.*; Secure$/);
+    expect([proto, await status(secure, proto), await status(plain, proto)]).toEqual([proto, 200, 401]);
+  }
+  for (const proto of ['http', 'http,https'])
+    expect((await signIn(proto)).cookie).toMatch(/^footbridge_session=/);
+  expect(await status(plain)).toBe(200);
 });

@@ -574,6 +574,14 @@ const OPERATOR = [
     advice: 'Send JSON as application/json, without compression.',
   },
   {
+    code: 'MISDIRECTED_REQUEST',
+    http: 421,
+    label: 'Misdirected request',
+    meaning: 'The request names a host that is not one of the operator listener.',
+    retry: 'no',
+    advice: 'Add the name to ADMIN_ALLOWED_HOSTS and restart, or call localhost or an IP address.',
+  },
+  {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
     meaning:

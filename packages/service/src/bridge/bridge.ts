@@ -13,6 +13,7 @@ import { BUDGETS } from '../budgets.ts';
 import type { Config } from '../config/config.ts';
 import { createAccessLog } from '../edges/http/access-log.ts';
 import { appEventsRoutes } from '../edges/http/app-events-routes.ts';
+import { allowedHosts } from '../edges/http/allowed-hosts.ts';
 import { trusts } from '../edges/http/client-address.ts';
 import { deprecatedRoutes } from '../edges/http/deprecated-routes.ts';
 import { healthRoutes } from '../edges/http/health-routes.ts';
@@ -406,6 +407,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       onServed: served,
       trusted: () => false,
       hardening: { budgets: [], otherBudget: BUDGETS.operator, clock },
+      isAllowedHost: allowedHosts(config.listeners.operatorHosts),
       routes: [
         probeRoutes({
           draining: () => draining,

@@ -64,6 +64,18 @@ describe('settings', () => {
     );
   });
 
+  it('T71 the operator listener is called by the host of BASE_URL and by those of ADMIN_ALLOWED_HOSTS', () => {
+    const hostsOf = (env: Record<string, string>) => loadConfig(env).config.listeners.operatorHosts;
+    expect(hostsOf({})).toEqual([]);
+    expect(
+      hostsOf({ BASE_URL: 'https://bridge.example.com:8443/a', ADMIN_ALLOWED_HOSTS: 'a.example, b.example' }),
+    ).toEqual(['bridge.example.com', 'a.example', 'b.example']);
+    for (const value of ['*', 'a.example:4610', 'https://a.example', 'a.example,'])
+      expect(problemsOf({ ADMIN_ALLOWED_HOSTS: value })).toEqual([
+        expect.stringContaining('must be a list of host names without ports'),
+      ]);
+  });
+
   it('Redis with SQLite requires NODE_SECRET, which only the nodes know', () => {
     const redis = { REDIS_URL: 'redis://:password@127.0.0.1' };
     expect(problemsOf(redis)).toEqual([

@@ -44,6 +44,8 @@ export interface Config {
     readonly public: { host: string; port: number };
     readonly operator: { host: string; port: number };
     readonly baseUrl: string | undefined;
+    /** The host names under which the operator listener is called. */
+    readonly operatorHosts: readonly string[];
     readonly trustProxy: false | number | string[];
     readonly drainGraceMs: number;
   };
@@ -362,6 +364,10 @@ function build(settings: Settings): Config {
       public: { host: value(settings.host), port: value(settings.port) },
       operator: { host: value(settings.adminHost), port: value(settings.adminPort) },
       baseUrl: settings.baseUrl,
+      operatorHosts: [
+        ...(settings.baseUrl === undefined ? [] : [new URL(settings.baseUrl).hostname]),
+        ...(settings.adminAllowedHosts ?? []),
+      ],
       trustProxy: value(settings.trustProxy),
       drainGraceMs: value(settings.drainGraceSec) * 1000,
     },

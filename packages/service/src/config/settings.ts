@@ -76,6 +76,13 @@ const trustProxy = (value: string): false | number | string[] => {
       );
 };
 
+const hostNames = (value: string): string[] => {
+  const names = value.split(',').map((name) => name.trim());
+  return names.every((name) => /^[a-z\d_-]+(\.[a-z\d_-]+)*$/i.test(name))
+    ? names
+    : fail('must be a list of host names without ports, such as console.example.com,bridge.internal');
+};
+
 const messageTypes = (value: string): string[] => {
   const types = value.split(',').map((type) => type.trim());
   return types.every((type) => MESSAGE_TYPE.test(type))
@@ -250,6 +257,13 @@ export const SETTINGS = {
     '127.0.0.1',
     text,
     'Address the operator listener binds to. Keep it private.',
+  ),
+  adminAllowedHosts: define(
+    'Listeners',
+    'ADMIN_ALLOWED_HOSTS',
+    undefined,
+    hostNames,
+    'Host names under which the operator listener is called, besides that of BASE_URL. localhost, names without a dot and IP addresses are always allowed.',
   ),
   baseUrl: define(
     'Listeners',

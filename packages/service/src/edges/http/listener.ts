@@ -38,6 +38,8 @@ export interface ListenerOptions {
   readonly raw?: RawRoute;
   readonly upgrade?: UpgradeRoute;
   readonly routes: readonly ((app: FastifyInstance) => void)[];
+  /** Whether the router serves requests that name this host. Default: any. */
+  readonly isAllowedHost?: (host: string) => boolean;
   /** Called after each response of the router. Raw routes report their own. */
   readonly onServed?: AccessLog | undefined;
 }
@@ -90,6 +92,8 @@ export async function startListener(
   app.setErrorHandler(renderError(options.log));
   // Runs before the body is read, so that the body of an unknown path is not parsed.
   app.addHook('onRequest', async (request) => {
+    const { host = '' } = request.headers;
+    if (options.isAllowedHost?.(host) === false) throw misdirected(host);
     if (request.is404) throw new RequestError('NOT_FOUND');
   });
   app.addHook('onSend', async (request, reply) => {
@@ -115,6 +119,17 @@ export async function startListener(
   }
   return { url: urlOf(app.server, at.host), close: (times) => drain(app, connections, times) };
 }
+
+const misdirected = (host: string) =>
+  new RequestError(
+    'MISDIRECTED_REQUEST',
+    {
+      message:
+        'The operator listener is not called by this host name. Add the name to ADMIN_ALLOWED_HOSTS and restart, or use localhost or an IP address. A proxy may have changed the name.',
+      host,
+    },
+    { channel: 'operator' },
+  );
 
 /** One function for all sockets: a node keeps tens of thousands open. */
 function destroySelf(this: Socket): void {

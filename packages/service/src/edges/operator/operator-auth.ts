@@ -84,7 +84,7 @@ export function changedLocations(
 }
 
 async function sessionOf(request: FastifyRequest, auth: OperatorAuthRouteDeps['auth']) {
-  const session = sessionIn(request.headers.cookie);
+  const session = sessionIn(request);
   return session === undefined ? undefined : await auth.bySession(session);
 }
 

@@ -4,15 +4,16 @@ const NAME = 'footbridge_session';
 /** Browsers accept this name only over TLS, for the whole host and without a Domain. */
 const SECURE_NAME = `__Host-${NAME}`;
 
-/** Returns the session in a Cookie header. */
-export function sessionIn(cookies: string | undefined): string | undefined {
+/** Returns the session in the cookies. Behind TLS, only a cookie that no other host of the domain could have set. */
+export function sessionIn(request: FastifyRequest): string | undefined {
+  const cookies = request.headers.cookie;
   const values = new Map(
     (cookies ?? '').split(';').map((cookie) => {
       const [name = '', ...value] = cookie.trim().split('=');
       return [name, value.join('=')];
     }),
   );
-  return values.get(SECURE_NAME) ?? values.get(NAME);
+  return values.get(SECURE_NAME) ?? (isSecure(request) ? undefined : values.get(NAME));
 }
 
 /** The Set-Cookie header of a new session; without one, the header that removes it. */
@@ -30,6 +31,7 @@ export function sessionCookie(request: FastifyRequest, session?: string): string
 
 /**
  * Trusts the header of any client: a false one only yields a cookie that the client's own browser discards. The listener
- * itself has no TLS.
+ * itself has no TLS. Each proxy appends to the header, so the first value is about the browser.
  */
-const isSecure = ({ headers }: FastifyRequest) => headers['x-forwarded-proto'] === 'https';
+const isSecure = ({ headers }: FastifyRequest) =>
+  /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
