@@ -100,6 +100,7 @@ export const erasePerson = call('POST', '/operator/privacy/erase', {
   locations: 'filtered',
   body: strict(person, { locationId: atMost(256) }),
   response: object({ messages: count, files: count, optOutsKept: count }),
+  notes: 'A token for some locations must name one of them in `locationId`; otherwise the response is 403.',
 });
 
 const days = nullable(upTo(3650));
