@@ -14,6 +14,7 @@ import { verifiedPage, verifiedTable } from './mac-verified.ts';
 import { metricsPage } from './metrics-page.ts';
 import { clausesJson } from './numbered-rules.ts';
 import { securityPage } from './security-page.ts';
+import { wirePage } from './operator-calls-page.ts';
 import { noticesPage } from './third-party-notices.ts';
 
 const CHANNELS: Record<Channel, string> = {
@@ -52,6 +53,7 @@ const DOCUMENTS: Record<string, (root: string) => string | Promise<string>> = {
   'docs/metrics.md': metricsPage,
   'docs/operate.md': operatePage,
   'docs/security.md': securityPage,
+  'docs/wire.md': wirePage,
   'packages/agent/src/config/verified-on-mac-table.ts': verifiedTable,
   'tests/contract/clauses.json': clausesJson,
   'THIRD-PARTY-NOTICES': noticesPage,

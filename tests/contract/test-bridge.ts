@@ -18,6 +18,7 @@ import { afterAll, afterEach } from 'vitest';
 
 import { startBridge } from '../bridge.ts';
 import type { RunningBridge } from '../bridge.ts';
+import { checkOperatorResponse } from '../operator-responses.ts';
 
 export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
 export const OTHER_LOCATION = 'locBBBBBBBBBBBBBBBB2';
@@ -181,7 +182,9 @@ export class TestBridge {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    return { status: answer.status, body: JSON.parse(text === '' ? '{}' : text) as Json };
+    const json = JSON.parse(text === '' ? '{}' : text) as Json;
+    checkOperatorResponse(method, path, answer.status, json);
+    return { status: answer.status, body: json };
   }
 
   /** Returns the sum of a metric over its labels; 0 when it has no samples. */

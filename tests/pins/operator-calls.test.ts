@@ -2,6 +2,7 @@ import { ed25519Key } from '@footbridge/testkit/keys';
 import { afterEach, expect, it } from 'vitest';
 
 import { LOCATION, OTHER_LOCATION, PHONE, TestBridge } from '../contract/test-bridge.ts';
+import { checkOperatorResponse } from '../operator-responses.ts';
 import { expectGolden, stable } from './golden-file.ts';
 
 let running: TestBridge | undefined;
@@ -34,7 +35,10 @@ it('every call of the operator API responds as recorded', async () => {
     });
     const text = await answer.text();
     const isJson = answer.headers.get('content-type')?.includes('json') === true;
-    return { status: answer.status, body: isJson ? JSON.parse(text) : text };
+    const { status } = answer;
+    const content: unknown = isJson ? JSON.parse(text) : text;
+    checkOperatorResponse(method, path, status, content);
+    return { status, body: content };
   }
 
   /** Records one response. Returns its body. */

@@ -349,7 +349,7 @@ function violatedRule(schema: StringSchema, pattern: RegExp | undefined, value: 
   if (value.length < minLength || value.length > maxLength)
     return maxLength === Infinity
       ? `at least ${minLength} characters long`
-      : `${minLength} to ${maxLength} characters long`;
+      : `${minLength === 0 ? 'at most' : `${minLength} to`} ${maxLength} characters long`;
   if (!value.isWellFormed()) return 'well-formed Unicode';
   if (schema.enum && !schema.enum.includes(value)) return `one of ${schema.enum.join(', ')}`;
   if (pattern?.test(value) === false) return schema.description;

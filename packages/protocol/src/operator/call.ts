@@ -57,7 +57,7 @@ type ParamOf<P> = P extends `${string}:${infer Name}/${infer Rest}`
 export type ParamsOf<C extends Call> = { readonly [K in ParamOf<C['path']>]: string };
 export type QueryOf<C extends Call> = C extends { query: infer Q } ? FromSchema<Q> : {};
 export type BodyOf<C extends Call> = C extends { body: infer B } ? FromSchema<B> : {};
-export type ResponseOf<C extends Call> = C extends { response: infer R } ? FromSchema<R> : undefined;
+export type ResponseOf<C extends Call> = C extends { response: infer R } ? FromSchema<R> : void;
 
 /** What a client gives: the parameters of the path, the query and the body, in one object. */
 export type InputOf<C extends Call> = ParamsOf<C> & QueryOf<C> & BodyOf<C>;

@@ -108,7 +108,7 @@ export const showOverview = call('GET', '/operator/overview', {
     buckets: list(
       object({ from: time, outbound: direction, inbound: direction, openIssues: count, macs: countOrNull }),
     ),
-    failures: list(object({ direction: oneOf('outbound', 'inbound'), code: text, count })),
+    failures: list(object({ direction: oneOf('outbound', 'inbound'), code: textOrNull, count })),
     hops: list(object({ name: text, messages: count, p95Ms: { type: 'number' } })),
   }),
   notes:

@@ -1,9 +1,11 @@
+import { showAlerts, testAlerts } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
 import type { AlertSender } from '../../flows/alerts/send-alerts.ts';
 import type { AlertOutbox } from '../../ports/alerts/alert-outbox.ts';
 import type { AlertReceiver } from '../../ports/alerts/alerts.ts';
 import { isoTime } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface AlertsRoutesDeps {
   readonly receivers: readonly AlertReceiver[];
@@ -14,7 +16,7 @@ export interface AlertsRoutesDeps {
 /** `GET /operator/alerts`: where alerts are sent, how many wait, and why. `POST /operator/alerts/test` sends a test to every receiver. */
 export function alertsRoutes({ receivers, outbox, sender }: AlertsRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/alerts', async () => ({
+    serveCall(app, showAlerts, async () => ({
       receivers: await Promise.all(
         receivers.map(async ({ name, target }) => {
           const { pending, lastSentAt, lastError } = await outbox.stateOf(name);
@@ -29,7 +31,7 @@ export function alertsRoutes({ receivers, outbox, sender }: AlertsRoutesDeps) {
       ),
     }));
 
-    app.post('/operator/alerts/test', async () => ({
+    serveCall(app, testAlerts, async () => ({
       results: (await sender.test()).map(({ receiver: { name, target }, result }) => ({
         name,
         target,

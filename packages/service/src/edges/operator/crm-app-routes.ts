@@ -1,7 +1,9 @@
 import { CRM_SCOPES } from '@footbridge/protocol/crm-scopes';
+import { showCrmApp } from '@footbridge/protocol/operator/crm';
 import type { FastifyInstance } from 'fastify';
 
 import type { OAuthConfig } from '../../config/config.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface CrmAppRoutesDeps {
   readonly oauth: OAuthConfig;
@@ -13,7 +15,7 @@ const INSTALL = 'https://marketplace.gohighlevel.com/oauth/chooselocation';
 /** `GET /operator/crm-app`: what to enter in the app at the CRM, and the link that installs it. Contains no secret. */
 export function crmAppRoutes({ oauth, publicUrl }: CrmAppRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/crm-app', async () => {
+    serveCall(app, showCrmApp, async () => {
       const url = publicUrl();
       const redirectUrl = `${url}/oauth/callback/crm`;
       return {

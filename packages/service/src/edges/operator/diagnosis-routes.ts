@@ -1,7 +1,9 @@
+import { showDiagnosis } from '@footbridge/protocol/operator/watching';
 import { isObject } from '@footbridge/protocol/schema';
 import type { FastifyInstance } from 'fastify';
 
 import type { Config } from '../../config/config.ts';
+import { serveCall } from './serve-call.ts';
 
 /** What one call of an address found. */
 type Probe =
@@ -42,7 +44,7 @@ export function diagnosisRoutes(deps: DiagnosisDeps) {
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/diagnosis', async () => {
+    serveCall(app, showDiagnosis, async () => {
       const { json: _answer, ...crm } = await found(config.crm.host);
       const { json, ...publicAddress } = await found(deps.publicUrl(), '/health');
       return {
@@ -57,7 +59,7 @@ export function diagnosisRoutes(deps: DiagnosisDeps) {
           conversationProviderId: config.crm.conversationProviderId ?? null,
           inboundType: config.crm.inboundType,
           database: config.database.engine,
-          nodes: config.cluster.engine === 'memory' ? 'one' : 'several',
+          nodes: config.cluster.engine === 'memory' ? ('one' as const) : ('several' as const),
         },
         crm,
         publicAddress: { ...publicAddress, identity: identityOf(json) },

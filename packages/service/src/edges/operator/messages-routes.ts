@@ -1,13 +1,14 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import { listMessages, redeliverMessage, showMessage } from '@footbridge/protocol/operator/messages';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 
 import type { TextCapture } from '../../flows/capture/text-capture.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
 import { visibleLocations } from './operator-auth.ts';
-import { isoTime, readBody, operatorError } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface MessagesRoutesDeps {
   readonly journal: JournalReader;
@@ -20,33 +21,7 @@ export interface MessagesRoutesDeps {
   readonly recordedForms: (given: string) => readonly string[];
 }
 
-const text = (field: string) => z.string().max(256, `${field} has at most 256 characters`).optional();
-const time = (field: string) =>
-  z.iso
-    .datetime({ offset: true, error: `${field} must be a time such as 2026-01-31T09:00:00Z` })
-    .transform((iso) => Date.parse(iso))
-    .optional();
-const QUERY = z.strictObject({
-  locationId: text('locationId'),
-  status: text('status'),
-  direction: z.enum(['outbound', 'inbound']).optional(),
-  kind: text('kind'),
-  code: text('code'),
-  phone: text('phone'),
-  contactId: text('contactId'),
-  from: time('from'),
-  until: time('until'),
-  cursor: z.string().max(1024).optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-});
-/** `all`: also the other requests with the message id of this one. */
-const SHOWN = z.strictObject({ all: z.literal('true', 'all must be true').optional() });
 const LONGEST_ID = 256;
-const FILTERED = { config: { locations: 'filtered' } } as const;
-
-interface OfMessage {
-  Params: { id: string };
-}
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
 export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms }: MessagesRoutesDeps) {
@@ -55,8 +30,7 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms
     text: texts.textOf(trail.locationId, trail.id) ?? null,
   });
 
-  async function trailOf(request: FastifyRequest<OfMessage>): Promise<MessageTrail> {
-    const { id } = request.params;
+  async function trailOf(request: FastifyRequest, id: string): Promise<MessageTrail> {
     // Two Macs in one group receive a message with the same GUID, and the caller may not have access to the newest one.
     const locationIds = visibleLocations(request, undefined);
     const trail = id.length <= LONGEST_ID ? await journal.show(id, locationIds) : undefined;
@@ -69,19 +43,26 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/messages', FILTERED, async (request) => {
-      const { locationId, status, phone, ...rest } = readBody(QUERY, withoutEmpty(request.query));
+    serveCall(app, listMessages, async ({ query, request }) => {
+      const { locationId, status, phone, from, until, limit = 50, ...rest } = query;
       const locationIds = visibleLocations(request, locationId);
       const handles = phone === undefined ? undefined : recordedForms(phone);
-      const page = await journal.list({ ...rest, locationIds, state: status, handles });
+      const page = await journal.list({
+        ...rest,
+        limit,
+        from: from === undefined ? undefined : Date.parse(from),
+        until: until === undefined ? undefined : Date.parse(until),
+        locationIds,
+        state: status,
+        handles,
+      });
       return { messages: page.messages.map(summary), cursor: page.cursor };
     });
 
-    app.get<OfMessage>('/operator/messages/:id', FILTERED, async (request) => {
-      const { all } = readBody(SHOWN, withoutEmpty(request.query));
-      const trail = await trailOf(request);
+    serveCall(app, showMessage, async ({ params: { id }, query: { all }, request }) => {
+      const trail = await trailOf(request, id);
       const { direction, locationId, messageId } = trail;
-      const isOne = messageId === null || (request.params.id === trail.id && all === undefined);
+      const isOne = messageId === null || (id === trail.id && all === undefined);
       const requests = isOne ? [trail] : await journal.requestsOf({ direction, locationId, messageId });
       const until = texts.until(locationId);
       return {
@@ -91,8 +72,8 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms
       };
     });
 
-    app.post<OfMessage>('/operator/messages/:id/redeliver', FILTERED, async (request, reply) => {
-      const trail = await trailOf(request);
+    serveCall(app, redeliverMessage, async ({ params: { id }, request }) => {
+      const trail = await trailOf(request, id);
       const locationId = asLocationId(trail.locationId);
       const seq = keptSeq(trail);
       if (seq === undefined || locationId === undefined)
@@ -106,14 +87,10 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms
         target: trail.id,
         detail: { seq },
       });
-      return reply.code(202).send({ id: trail.id, locationId, seq });
+      return { id: trail.id, locationId, seq };
     });
   };
 }
-
-/** An empty filter such as `?status=` counts as absent. */
-const withoutEmpty = (query: unknown) =>
-  Object.fromEntries(Object.entries(Object(query)).filter(([, value]) => value !== ''));
 
 /** Returns the `seq` under which the Mac keeps the frame, from its last rejection. */
 function keptSeq({ direction, state, steps }: MessageTrail): number | undefined {

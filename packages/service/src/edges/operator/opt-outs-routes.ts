@@ -1,11 +1,13 @@
+import { decideOptOut, importOptOuts, listOptOuts } from '@footbridge/protocol/operator/people';
+import type { BodyOf } from '@footbridge/protocol/operator/call';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 
 import type { OptOutImport } from '../../flows/opt-out/import-opt-outs.ts';
 import type { Audit, AuditDetail } from '../../ports/audit/audit.ts';
 import type { Suppressions, SuppressionView } from '../../ports/suppressions/suppressions.ts';
 import { visibleLocations } from './operator-auth.ts';
-import { asLocation, isoTime, operatorError, readBody } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface OptOutsRoutesDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'list'>;
@@ -17,42 +19,9 @@ export interface OptOutsRoutesDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
-interface OfLocation {
-  Params: { locationId: string };
-}
-
-const MAX_ROWS = 2000;
-const MAX_BODY = 393_216;
-const FILTERED = { config: { locations: 'filtered' } } as const;
-const NAMED = { config: { locations: 'named' } } as const;
-const HASH = /^[\w-]{1,64}$/;
-
-const time = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2026-01-31T09:00:00Z' })
-  .transform((iso) => Date.parse(iso));
-const QUERY = z.strictObject({
-  locationId: z.string().max(256).optional(),
-  phone: z.string().max(256).optional(),
-  cursor: z.string().max(512).optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(200),
-});
-const DECISION = z.strictObject({ phone: z.string().max(256), optedOut: z.boolean() });
-const NUMBERS = z.strictObject({
-  numbers: z.array(z.string().max(256)).max(MAX_ROWS),
-  decidedAt: time.optional(),
-});
-const EXPORTED = z.strictObject({
-  key: z.string().max(64),
-  hashes: z
-    .array(
-      z.strictObject({
-        hash: z.string().regex(HASH, 'must be a hash from an export'),
-        source: z.enum(['crm', 'word', 'operator']),
-        since: time,
-      }),
-    )
-    .max(MAX_ROWS),
-});
+type Import = BodyOf<typeof importOptOuts>;
+type Numbers = Extract<Import, { readonly numbers: unknown }>;
+type Exported = Extract<Import, { readonly hashes: unknown }>;
 
 /**
  * `GET /operator/opt-outs`, `PUT /operator/locations/:locationId/opt-outs`, `POST …/opt-outs/import`: the people who opted out of texts (E4).
@@ -69,8 +38,7 @@ export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }:
     });
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/opt-outs', FILTERED, async (request) => {
-      const { locationId, phone, cursor, limit } = readBody(QUERY, request.query);
+    serveCall(app, listOptOuts, async ({ query: { locationId, phone, cursor, limit = 200 }, request }) => {
       const page = await suppressions.list({
         locationIds: visibleLocations(request, locationId),
         handle: phone === undefined ? undefined : handleOf(phone),
@@ -85,28 +53,17 @@ export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }:
       };
     });
 
-    app.put<OfLocation>('/operator/locations/:locationId/opt-outs', NAMED, async (request, reply) => {
-      const locationId = asLocation(request.params.locationId);
-      const { phone, optedOut } = readBody(DECISION, request.body);
+    serveCall(app, decideOptOut, async ({ params: { locationId }, body: { phone, optedOut }, request }) => {
       const handle = handleOf(phone);
       await suppressions.set({ locationId, handle, isSuppressed: optedOut, source: 'operator' });
       await record(request, optedOut ? 'opt_out.added' : 'opt_out.removed', locationId);
-      return reply.code(204).send();
     });
 
-    app.post<OfLocation>(
-      '/operator/locations/:locationId/opt-outs/import',
-      { ...NAMED, bodyLimit: MAX_BODY },
-      async (request) => {
-        const locationId = asLocation(request.params.locationId);
-        const isExport = typeof request.body === 'object' && Object.hasOwn(Object(request.body), 'hashes');
-        const result = isExport
-          ? await restore(locationId, request.body)
-          : await add(locationId, request.body);
-        await record(request, 'opt_out.imported', locationId, { numbers: result.imported });
-        return result;
-      },
-    );
+    serveCall(app, importOptOuts, async ({ params: { locationId }, body, request }) => {
+      const result = 'hashes' in body ? await restore(locationId, body) : await add(locationId, body);
+      await record(request, 'opt_out.imported', locationId, { numbers: result.imported });
+      return result;
+    });
   };
 
   function handleOf(phone: string): string {
@@ -118,15 +75,15 @@ export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }:
     );
   }
 
-  async function add(locationId: string, body: unknown) {
-    const { numbers, decidedAt } = readBody(NUMBERS, body);
-    const invalid = await imports.numbers(locationId, numbers, decidedAt);
+  async function add(locationId: string, { numbers, decidedAt }: Numbers) {
+    const at = decidedAt === undefined ? undefined : Date.parse(decidedAt);
+    const invalid = await imports.numbers(locationId, numbers, at);
     return { imported: numbers.length - invalid.length, invalid };
   }
 
-  async function restore(locationId: string, body: unknown) {
-    const { key, hashes } = readBody(EXPORTED, body);
-    if (!(await imports.exported(locationId, key, hashes)))
+  async function restore(locationId: string, { key, hashes }: Exported) {
+    const entries = hashes.map(({ since, ...entry }) => ({ ...entry, since: Date.parse(since) }));
+    if (!(await imports.exported(locationId, key, entries)))
       throw operatorError(
         'CONFLICT',
         'This export was made with another key, so its hashes match no number here. Add the key of that service to CRM_OAUTH_ENCRYPTION_KEY (after its own key), restart, and import again.',

@@ -1,3 +1,4 @@
+import { showOverview } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
 import type { LocationOverview } from '../../flows/enrol/overview.ts';
@@ -8,6 +9,7 @@ import type { TrafficOverview } from '../../flows/traffic/show-traffic.ts';
 import type { Issues } from '../../ports/issues/issues.ts';
 import { mayAccess } from './operator-auth.ts';
 import { isoTime } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface OverviewRoutesDeps {
   readonly traffic: Pick<TrafficOverview, 'show'>;
@@ -21,7 +23,7 @@ const MAX_CLOSED = 1000;
 /** `GET /operator/overview`: the counts of the last 24 hours by half hour, failures by code, and the slowest hops. */
 export function overviewRoutes({ traffic, locations, issues, macHistory }: OverviewRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/overview', { config: { locations: 'filtered' } }, async (request) => {
+    serveCall(app, showOverview, async ({ request }) => {
       const { locations: scope } = request.operator;
       const [{ buckets, failures, hops }, all, open, closed] = await Promise.all([
         traffic.show(scope === null ? undefined : [...scope]),

@@ -1,10 +1,11 @@
 import type { LocationId } from '@footbridge/protocol/ids';
 import { maskHandle } from '@footbridge/protocol/mask-handle';
+import { askReach } from '@footbridge/protocol/operator/people';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 
 import type { Reach } from '../../flows/reach/ask-reach.ts';
-import { asLocation, isoTime, operatorError, readBody } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface ReachRoutesDeps {
   readonly reachOf: (locationId: LocationId, phone: string) => Promise<Reach | 'not_connected'>;
@@ -12,19 +13,11 @@ export interface ReachRoutesDeps {
   readonly asHandle: (given: string) => string | undefined;
 }
 
-interface OfLocation {
-  Params: { locationId: string };
-}
-
-const QUERY = z.strictObject({ phone: z.string().max(256) });
-const NAMED = { config: { locations: 'named' } } as const;
-
 /** `GET /operator/locations/:locationId/reach`: whether a person is reached by iMessage or SMS. */
 export function reachRoutes({ reachOf, asHandle }: ReachRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get<OfLocation>('/operator/locations/:locationId/reach', NAMED, async (request) => {
-      const locationId = asLocation(request.params.locationId);
-      const phone = asHandle(readBody(QUERY, request.query).phone);
+    serveCall(app, askReach, async ({ params: { locationId }, query }) => {
+      const phone = asHandle(query.phone);
       if (phone === undefined)
         throw operatorError(
           'INVALID_REQUEST',
