@@ -61,7 +61,7 @@ interface RecordSchema {
 
 interface UnionSchema {
   readonly anyOf: readonly Schema[];
-  /** What the value must be. Without one, a value is reported by the rule of the last alternative that is not null. */
+  /** What the value must be. */
   readonly description?: string;
 }
 
@@ -261,24 +261,29 @@ function recordPicker(schema: RecordSchema): Picker {
   };
 }
 
-/** Returns what the first matching alternative picks. */
+/** Returns what the first matching alternative picks. A mismatch is reported by the alternative that declares most of the given properties. */
 function unionPicker({ anyOf, description }: UnionSchema): Picker {
-  const alternatives = anyOf.map((schema) => ({ isNull: isNullSchema(schema), pick: pickerOf(schema) }));
+  const alternatives = anyOf.map((schema) => ({ schema, pick: pickerOf(schema) }));
   return (value, parent, key) => {
-    let mismatch: SchemaError | undefined;
-    for (const { isNull, pick } of alternatives)
+    let mismatch = { error: new SchemaError('null', parent, key), known: -2 };
+    for (const { schema, pick } of alternatives)
       try {
         return pick(value, parent, key);
       } catch (error) {
         if (!(error instanceof SchemaError)) throw error;
-        if (!isNull) mismatch = error;
+        const known = knownIn(schema, value);
+        if (known >= mismatch.known) mismatch = { error, known };
       }
-    if (description !== undefined) throw new SchemaError(description, parent, key);
-    throw mismatch ?? new SchemaError('null', parent, key);
+    throw description === undefined ? mismatch.error : new SchemaError(description, parent, key);
   };
 }
 
-const isNullSchema = (schema: Schema) => 'type' in schema && schema.type === 'null';
+/** The number of properties of a value that a schema declares. Null is the least likely of all. */
+function knownIn(schema: Schema, value: unknown): number {
+  if ('type' in schema && schema.type === 'null') return -1;
+  if (!('properties' in schema) || !isObject(value)) return 0;
+  return Object.keys(value).filter((name) => Object.hasOwn(schema.properties, name)).length;
+}
 
 const childPath = (parent: Path | undefined, key: string | number | undefined): Path | undefined =>
   key === undefined ? parent : { parent, key };

@@ -24,7 +24,7 @@ export const label = {
   type: 'string',
   maxLength: 200,
   pattern: '^(?=.*\\S)\\P{Cc}*$',
-  description: 'a text without control characters',
+  description: 'a text that is not blank and does not contain control characters',
 } as const;
 /** The id of a row of the service. */
 export const rowId = { type: 'string', pattern: '^[\\w-]{1,64}$', description: 'an id' } as const;

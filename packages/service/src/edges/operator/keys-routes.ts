@@ -1,14 +1,23 @@
 import { diagnoseSignature } from '@footbridge/runtime/diagnose-signature';
+import type { BodyOf } from '@footbridge/protocol/operator/call';
+import {
+  addKey,
+  changeKey,
+  diagnoseSignature as diagnoseSample,
+  listKeys,
+  listRejections,
+  removeKey,
+} from '@footbridge/protocol/operator/crm';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 
 import { RequestError } from '../../errors.ts';
 import type { SignatureRejections } from '../../flows/outbound/recent-rejections.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { CrmKeys, KeyRecord, KeyInput } from '../../ports/keys/keys.ts';
-import { PRESET_NAMES, presetKey } from '../../ports/keys/presets.ts';
-import { isoTime, isRowId, readBody } from './operator-request.ts';
+import { presetKey } from '../../ports/keys/presets.ts';
+import { isoTime, isRowId } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface KeyRoutesDeps {
   readonly keys: CrmKeys;
@@ -23,25 +32,6 @@ export interface KeyRoutesDeps {
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
 }
-
-const locations = z.array(z.string()).nullish();
-const BY_PRESET = z.strictObject({
-  preset: z.enum(PRESET_NAMES),
-  label: z.string().optional(),
-  locations,
-});
-const BY_HAND = z.strictObject({
-  label: z.string(),
-  scheme: z.string(),
-  header: z.string(),
-  publicKey: z.string(),
-  locations,
-});
-const SAMPLE = z.strictObject({
-  body: z.base64('must be the raw request body, in base64').max(1_000_000),
-  signature: z.string().max(4096),
-});
-const CHANGE = z.strictObject({ enabled: z.boolean() });
 
 /** The allowlist of CRM keys: `GET`, `POST`, `PATCH`, `DELETE /operator/keys` (S5, S6), and why a signature is rejected. */
 export function keyRoutes({ keys, fixed, lastUsed, reload, rejections, changes, audit }: KeyRoutesDeps) {
@@ -84,15 +74,15 @@ export function keyRoutes({ keys, fixed, lastUsed, reload, rejections, changes, 
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/keys', async () => ({
+    serveCall(app, listKeys, async () => ({
       keys: [
         ...fixed().map((key) => view(key, 'settings')),
         ...(await keys.list()).map((key) => view(key, 'operator')),
       ],
     }));
 
-    app.post('/operator/keys', async (request, reply) => {
-      const outcome = await keys.add(input(request.body));
+    serveCall(app, addKey, async ({ body, request }) => {
+      const outcome = await keys.add(input(body));
       if (outcome.kind === 'rejected') {
         const { field, reason: message } = outcome.problem;
         throw new RequestError('INVALID_REQUEST', { message, field }, { label: 'Invalid request' });
@@ -103,49 +93,43 @@ export function keyRoutes({ keys, fixed, lastUsed, reload, rejections, changes, 
         throw new RequestError('CONFLICT', { message, id }, { label: 'Conflict' });
       }
       await announce(request, 'key.added', outcome.key);
-      return reply.code(201).send(view(outcome.key, 'operator'));
+      return view(outcome.key, 'operator');
     });
 
-    app.get('/operator/keys/rejections', async () => ({
+    serveCall(app, listRejections, async () => ({
       rejections: rejections().map(({ lastAt, ...rest }) => ({ ...rest, lastAt: isoTime(lastAt) })),
     }));
 
     // The sample is neither stored nor logged.
-    app.post('/operator/keys/diagnose', async (request) => {
-      const { body, signature } = readBody(SAMPLE, request.body);
+    serveCall(app, diagnoseSample, async ({ body: { body, signature } }) => {
       return diagnoseSignature(Buffer.from(body, 'base64'), signature.trim(), [
         ...fixed(),
         ...(await keys.list()),
       ]);
     });
 
-    app.patch<{ Params: { id: string } }>('/operator/keys/:id', async (request) => {
-      const { id } = request.params;
+    serveCall(app, changeKey, async ({ params: { id }, body: { enabled }, request }) => {
       rejectFixed(id);
-      const { enabled } = readBody(CHANGE, request.body);
       const key = isRowId(id) ? await keys.setEnabled(id, enabled) : undefined;
       if (key === undefined) throw notFound();
       await announce(request, enabled ? 'key.enabled' : 'key.disabled', key);
       return view(key, 'operator');
     });
 
-    app.delete<{ Params: { id: string } }>('/operator/keys/:id', async (request, reply) => {
-      const { id } = request.params;
+    serveCall(app, removeKey, async ({ params: { id }, request }) => {
       rejectFixed(id);
       const key = isRowId(id) ? await keys.remove(id) : undefined;
       if (key === undefined) throw notFound();
       await announce(request, 'key.removed', key);
-      return reply.code(204).send();
     });
   };
 }
 
-function input(body: unknown): KeyInput {
-  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'preset'))
-    return readBody(BY_HAND, body);
-  const { preset, label, locations: limitedTo } = readBody(BY_PRESET, body);
+function input(body: BodyOf<typeof addKey>): KeyInput {
+  if (!('preset' in body)) return body;
+  const { preset, label, locations } = body;
   const key = presetKey(preset);
-  return { ...key, label: label ?? key.label, locations: limitedTo };
+  return { ...key, label: label ?? key.label, locations };
 }
 
 const notFound = () =>

@@ -1,5 +1,5 @@
+import { erasePerson, exportPerson } from '@footbridge/protocol/operator/people';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 
 import type { PersonData } from '../../flows/privacy/person-data.ts';
 import type { Audit, AuditDetail } from '../../ports/audit/audit.ts';
@@ -7,7 +7,8 @@ import type { AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import type { MessageTrail, PersonQuery } from '../../ports/journal/journal.ts';
 import { changedLocations, visibleLocations } from './operator-auth.ts';
 import { messageHistory } from './messages-routes.ts';
-import { isoTime, operatorError, readBody } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface PrivacyRoutesDeps {
   readonly person: PersonData;
@@ -19,17 +20,7 @@ export interface PrivacyRoutesDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
-const PERSON = z.strictObject({
-  phone: z.string().max(256),
-  locationId: z.string().max(256).optional(),
-});
-const EXPORT = PERSON.extend({
-  cursor: z.string().max(1024).optional(),
-  limit: z.number().int().min(1).max(200).default(200),
-});
 type Locations = PersonQuery['locationIds'];
-
-const FILTERED = { config: { locations: 'filtered' } } as const;
 
 /**
  * `POST /operator/privacy/export`, `POST /operator/privacy/erase`: the data of one person. The number is in the body, because proxies log
@@ -81,8 +72,8 @@ export function privacyRoutes({ person, handlesOf, textOf, publicUrl, audit }: P
   });
 
   return (app: FastifyInstance): void => {
-    app.post('/operator/privacy/export', FILTERED, async (request) => {
-      const { cursor, limit, phone, locationId } = readBody(EXPORT, request.body);
+    serveCall(app, exportPerson, async ({ body, request }) => {
+      const { cursor, limit = 200, phone, locationId } = body;
       const locationIds = visibleLocations(request, locationId);
       const query: PersonQuery = { handles: handlesIn(phone), locationIds };
       // Recorded first: nothing is shown without an entry in the audit log.
@@ -101,8 +92,7 @@ export function privacyRoutes({ person, handlesOf, textOf, publicUrl, audit }: P
       };
     });
 
-    app.post('/operator/privacy/erase', FILTERED, async (request) => {
-      const { phone, locationId } = readBody(PERSON, request.body);
+    serveCall(app, erasePerson, async ({ body: { phone, locationId }, request }) => {
       const locationIds = changedLocations(request, locationId);
       const handles = handlesIn(phone);
       await record(request, 'privacy.erase_requested', locationIds);

@@ -1,11 +1,11 @@
+import { listRetention, setRetention } from '@footbridge/protocol/operator/people';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 
 import type { AssetIndex } from '../../ports/asset-index/asset-index.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Retention } from '../../ports/retention/retention.ts';
 import { mayAccess } from './operator-auth.ts';
-import { asLocation, readBody } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface RetentionRoutesDeps {
   readonly retention: Retention;
@@ -15,38 +15,29 @@ export interface RetentionRoutesDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
-const days = z.number().int().min(1).max(3650).nullable();
-const RETENTION = z.strictObject({ journalDays: days, assetDays: days });
 const DAY_MS = 86_400_000;
-const NAMED = { config: { locations: 'named' } } as const;
-const FILTERED = { config: { locations: 'filtered' } } as const;
 
 /** `GET /operator/privacy/retention`, `PUT /operator/privacy/retention/:locationId`: how long the data of a location is kept. */
 export function retentionRoutes({ retention, index, defaults, audit }: RetentionRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/privacy/retention', FILTERED, async (request) => ({
+    serveCall(app, listRetention, async ({ request }) => ({
       defaults,
       locations: (await retention.list()).filter(({ locationId }) => mayAccess(request, locationId)),
     }));
 
-    app.put<{ Params: { locationId: string } }>(
-      '/operator/privacy/retention/:locationId',
-      NAMED,
-      async (request) => {
-        const locationId = asLocation(request.params.locationId);
-        const { journalDays, assetDays } = readBody(RETENTION, request.body);
-        await retention.set({ locationId, journalDays, assetDays });
-        // The journal is pruned by age; a file has its expiry in its record.
-        await index.keepFor(locationId, (assetDays ?? defaults.assetDays) * DAY_MS);
-        await audit.record({
-          actor: 'operator',
-          name: request.operator.label,
-          action: 'retention.changed',
-          target: locationId,
-          detail: { journalDays, assetDays },
-        });
-        return { locationId, journalDays, assetDays };
-      },
-    );
+    serveCall(app, setRetention, async ({ params: { locationId }, body, request }) => {
+      const { journalDays, assetDays } = body;
+      await retention.set({ locationId, journalDays, assetDays });
+      // The journal is pruned by age; a file has its expiry in its record.
+      await index.keepFor(locationId, (assetDays ?? defaults.assetDays) * DAY_MS);
+      await audit.record({
+        actor: 'operator',
+        name: request.operator.label,
+        action: 'retention.changed',
+        target: locationId,
+        detail: { journalDays, assetDays },
+      });
+      return { locationId, journalDays, assetDays };
+    });
   };
 }

@@ -3,7 +3,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { locationId as LOCATION_ID } from '@footbridge/protocol/operator/parts';
 import { checkAgainst } from '@footbridge/protocol/schema';
-import type { ObjectSchema, Schema } from '@footbridge/protocol/schema';
+import type { FromSchema, ObjectSchema, Schema } from '@footbridge/protocol/schema';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { operatorError } from './operator-request.ts';
@@ -31,8 +31,8 @@ export function serveCall<const C extends Call>(
     handler: async (request, reply) => {
       const called = {
         params: readParams(request.params),
-        query: query === undefined ? {} : read(query, fromText(query, request.query)),
-        body: body === undefined ? {} : read(body, request.body),
+        query: query === undefined ? {} : readAs(query, fromText(query, request.query)),
+        body: body === undefined ? {} : readAs(body, request.body),
         request,
       };
       const response = await handle(called as unknown as Called<C>);
@@ -50,7 +50,8 @@ function readParams(params: Readonly<Record<string, string>>): Readonly<Record<s
   return params;
 }
 
-function read(schema: Schema, value: unknown): unknown {
+/** Returns the value as the schema declares it. Throws a RequestError that names the field and the rule. */
+export function readAs<const S extends Schema>(schema: S, value: unknown): FromSchema<S> {
   const checked = checkAgainst(schema, value);
   if (checked.ok) return checked.value;
   const { path, rule } = checked;

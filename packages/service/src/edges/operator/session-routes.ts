@@ -1,11 +1,12 @@
+import { strict } from '@footbridge/protocol/schema';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { z } from 'zod';
 
 import type { OperatorAuth, SignedIn } from '../../flows/operators/authenticate-operator.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Limits } from '../../ports/limits/limits.ts';
 import { rejection } from './operator-auth.ts';
-import { isoTime, readBody } from './operator-request.ts';
+import { isoTime } from './operator-request.ts';
+import { readAs } from './serve-call.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 export interface SignInDeps {
@@ -16,19 +17,19 @@ export interface SignInDeps {
 
 /** A token has at most 4096 characters. The body is parsed before authentication. */
 const MAX_BODY = 16_384;
-const SIGN_IN = z.union(
-  [
-    z.strictObject({ token: z.string().min(1).max(4096) }),
-    z.strictObject({ code: z.string().min(1).max(256) }),
+const SIGN_IN = {
+  anyOf: [
+    strict({ token: { type: 'string', minLength: 1, maxLength: 4096 } }),
+    strict({ code: { type: 'string', minLength: 1, maxLength: 256 } }),
   ],
-  'must have either a token or a code',
-);
+  description: 'an object with either a token or a code',
+} as const;
 
 /** `POST /operator/session`: exchanges an operator token, or a code that works once, for the cookie of a browser session. Needs no earlier sign-in. */
 export function signInRoute({ auth, limits, audit }: SignInDeps) {
   return (app: FastifyInstance): void => {
     app.post('/operator/session', { bodyLimit: MAX_BODY }, async (request, reply) => {
-      const given = readBody(SIGN_IN, request.body);
+      const given = readAs(SIGN_IN, request.body);
       const signedIn =
         'token' in given ? await auth.signIn(given.token) : await auth.signInWithCode(given.code);
       if (signedIn === undefined) throw await rejection(request, limits, true);
