@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
 import { chownSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
 import { backup } from '@footbridge/service/maintenance/backup';
-import { writeEnd, writeManifest } from '@footbridge/service/maintenance/backup-records';
+import type { Manifest } from '@footbridge/service/maintenance/backup-records';
 import { restore } from '@footbridge/service/maintenance/restore';
-import { createSealed } from '@footbridge/service/maintenance/sealed-file';
 import { migrateSqlite } from '@footbridge/service/sql/migrate-sqlite';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startService } from '@footbridge/testkit/service';
@@ -16,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { runCli } from '../cli/run-cli.ts';
-import { KEY, codeOf, depsOf, dump, fill, inDatabase } from './maintenance-setup.ts';
+import { KEY, codeOf, depsOf, dump, fill, inDatabase, sealedBackup } from './maintenance-setup.ts';
 
 const cleanup = createCleanup();
 afterAll(() => cleanup.run());
@@ -87,6 +85,21 @@ const BAD: Readonly<Record<string, readonly [make: () => Buffer, code: string]>>
   ],
 };
 
+const MAIN: Manifest['databases'][number] = {
+  name: 'main',
+  engine: 'sqlite',
+  migration: '0001-first',
+  tables: [],
+};
+const TAMPERED: Readonly<Record<string, readonly [object, Record<string, string>]>> = {
+  'with a file outside of DATA_DIR': [{}, { '../outside': 'x' }],
+  'with another file': [{}, { 'restore-in-progress': 'x' }],
+  'with another database': [{ name: '../outside' }, {}],
+  'with another table': [{ tables: [{ name: 'kysely_migration', columns: ['name'] }] }, {}],
+  'with another column': [{ tables: [{ name: 'audit', columns: ['id") values (1); --'] }] }, {}],
+  'with wrong types': [{ tables: 7 }, {}],
+};
+
 describe('footbridge restore', () => {
   it('is tested with a backup of several records', () => {
     expect(frames().length).toBeGreaterThan(5);
@@ -100,16 +113,22 @@ describe('footbridge restore', () => {
     expect(readdirSync(env.DATA_DIR)).toEqual(['footbridge.sqlite']);
   });
 
+  it.each(Object.entries(TAMPERED))(
+    'T69 refuses a backup %s, although its key is right',
+    async (_name, [main, files]) => {
+      const file = await sealedBackup(join(folder, 'sealed'), { databases: [{ ...MAIN, ...main }], files });
+      expect(await codeOf(restore(depsOf(env), file))).toBe('BACKUP_DAMAGED');
+      expect(await dump(database)).toEqual(before);
+      expect(readdirSync(env.DATA_DIR)).toEqual(['footbridge.sqlite']);
+      expect(readdirSync(folder)).not.toContain('outside');
+    },
+  );
+
   it('refuses the backup of a newer version, although its format is known', async () => {
-    const file = join(folder, 'newer');
-    const output = await open(file, 'w');
-    const sealed = await createSealed(output, KEY, { version: '9.0.0', createdAt: '2030-01-01T00:00:00Z' });
-    await writeManifest(sealed, {
-      databases: [{ name: 'main', engine: 'sqlite', migration: '9999-from-the-future', tables: [] }],
-      files: {},
+    const file = await sealedBackup(join(folder, 'sealed'), {
+      databases: [{ ...MAIN, migration: '9999-from-the-future' }],
+      files: { 'later-secret': '' },
     });
-    await writeEnd(sealed, 0);
-    await output.close();
     expect(await codeOf(restore(depsOf(env), file))).toBe('BACKUP_NEWER');
     expect(await dump(database)).toEqual(before);
   });

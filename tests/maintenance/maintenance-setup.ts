@@ -1,8 +1,13 @@
+import { open } from 'node:fs/promises';
+
 import { loadConfig } from '@footbridge/service/config/config';
 import type { DatabaseConfig } from '@footbridge/service/config/config';
 import type { BackupDeps } from '@footbridge/service/maintenance/backup';
+import { writeEnd, writeManifest } from '@footbridge/service/maintenance/backup-records';
+import type { Manifest } from '@footbridge/service/maintenance/backup-records';
 import { MaintenanceError } from '@footbridge/service/maintenance/maintenance-error';
 import { openSnapshot } from '@footbridge/service/maintenance/open-snapshot';
+import { createSealed } from '@footbridge/service/maintenance/sealed-file';
 import { openDatabase } from '@footbridge/service/sql/open-database';
 import type { OpenDatabase } from '@footbridge/service/sql/open-database';
 import { tablesAt } from '@footbridge/service/sql/tables-at';
@@ -21,6 +26,16 @@ export function depsOf(env: Record<string, string>, key = KEY): BackupDeps {
     failpoint: undefined,
     signal: new AbortController().signal,
   };
+}
+
+/** Writes a backup whose key is right, and returns its path. */
+export async function sealedBackup(file: string, manifest: Manifest): Promise<string> {
+  const output = await open(file, 'w');
+  const sealed = await createSealed(output, KEY, { version: '9.0.0', createdAt: '2030-01-01T00:00:00Z' });
+  await writeManifest(sealed, manifest);
+  await writeEnd(sealed, 0);
+  await output.close();
+  return file;
 }
 
 /** Text that the backup format has to escape. */

@@ -1,5 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { restore } from '@footbridge/service/maintenance/restore';
+import { tempDir } from '@footbridge/testkit/cleanup';
 import { Service } from '@footbridge/testkit/service';
 
+import { depsOf, sealedBackup } from '../maintenance/maintenance-setup.ts';
 import type { Attack } from './attacks.ts';
 
 /** What other processes, the supervisor and the machine do to a service. */
@@ -13,5 +19,17 @@ export const PROCESS_DEFECTS: Readonly<Record<string, Attack>> = {
     );
     const names = second.logs.some(({ msg }) => msg.includes(`process ${service.pid}`));
     return { verify: async () => (hasStarted || !names ? 'the second service is not refused' : undefined) };
+  },
+
+  'a tampered backup': async (_stage, cleanup) => {
+    const folder = await tempDir(cleanup);
+    const backup = await sealedBackup(join(folder, 'backup'), {
+      databases: [{ name: 'main', engine: 'sqlite', migration: '0001-first', tables: [] }],
+      files: { '../outside': 'x' },
+    });
+    await restore(depsOf({ DATA_DIR: join(folder, 'data') }), backup).catch(() => {});
+    return {
+      verify: async () => (existsSync(join(folder, 'outside')) ? 'a file outside is written' : undefined),
+    };
   },
 };

@@ -1,12 +1,15 @@
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { promisify } from 'node:util';
 
+import { z } from 'zod';
+
+import type { TableShape } from '../sql/tables-at.ts';
 import { LINE_FEED, linesIn } from './copy-text.ts';
 import { damaged } from './sealed-file.ts';
 import type { SealedReader, SealedWriter } from './sealed-file.ts';
-import type { TableShape } from '../sql/tables-at.ts';
 
-export type DatabaseName = 'main' | 'oauth';
+const DATABASE = z.enum(['main', 'oauth']);
+export type DatabaseName = z.infer<typeof DATABASE>;
 
 /** The first record: everything that a restore needs before it reads rows. */
 export interface Manifest {
@@ -27,6 +30,25 @@ export interface RowsRecord {
   readonly rows: number;
   readonly text: Buffer;
 }
+
+const TABLE = z.object({ name: z.string(), columns: z.array(z.string()) });
+const MANIFEST = z.object({
+  manifest: z.object({
+    databases: z.array(
+      z.object({
+        name: DATABASE,
+        engine: z.enum(['sqlite', 'postgres']),
+        migration: z.string(),
+        tables: z.array(TABLE),
+      }),
+    ),
+    files: z.record(z.string(), z.string()),
+  }),
+});
+const RECORD = z.union([
+  z.object({ rows: z.object({ database: DATABASE, table: z.string(), rows: z.number() }) }),
+  z.object({ end: z.object({ rows: z.number() }) }),
+]);
 
 const compress = promisify(deflateRaw);
 const decompress = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
@@ -51,35 +73,41 @@ export interface BackupReader {
   rows(): AsyncGenerator<RowsRecord, number>;
 }
 
-/** Reads the manifest; `rows` reads the rest. The key authenticates the content, so its shape is trusted. */
+/** Reads the manifest; `rows` reads the rest. Throws BACKUP_DAMAGED. */
 export async function readBackup(file: SealedReader): Promise<BackupReader> {
   const records = file.records();
   const first = await records.next();
   if (first.done === true) throw damaged();
-  const { manifest } = (await decode(first.value)).head as { manifest?: Manifest };
-  if (manifest === undefined) throw damaged();
+  const { manifest } = (await decode(first.value, MANIFEST)).head;
   return {
     manifest,
     async *rows() {
       let total = 0;
       for await (const record of records) {
-        const { head, text } = await decode(record);
-        const { rows, end } = head as { rows?: Omit<RowsRecord, 'text'>; end?: { rows: number } };
-        if (end !== undefined && end.rows === total) return total;
-        if (rows === undefined || linesIn(text) !== rows.rows) throw damaged();
-        total += rows.rows;
-        yield { ...rows, text };
+        const { head, text } = await decode(record, RECORD);
+        if ('end' in head) {
+          if (head.end.rows === total) return total;
+          throw damaged();
+        }
+        const { rows, table, database } = head.rows;
+        const shape = manifest.databases.find(({ name }) => name === database);
+        if (shape?.tables.some(({ name }) => name === table) !== true || linesIn(text) !== rows)
+          throw damaged();
+        total += rows;
+        yield { ...head.rows, text };
       }
       throw damaged();
     },
   };
 }
 
-async function decode(record: Buffer): Promise<{ head: object; text: Buffer }> {
-  const plain = await decompress(record, { maxOutputLength: MAX_BYTES });
-  const end = plain.indexOf(LINE_FEED);
-  return {
-    head: JSON.parse(plain.subarray(0, end).toString('utf8')) as object,
-    text: plain.subarray(end + 1),
-  };
+async function decode<T>(record: Buffer, shape: z.ZodType<T>): Promise<{ head: T; text: Buffer }> {
+  try {
+    const plain = await decompress(record, { maxOutputLength: MAX_BYTES });
+    const end = plain.indexOf(LINE_FEED);
+    const head = shape.parse(JSON.parse(plain.subarray(0, end).toString('utf8')));
+    return { head, text: plain.subarray(end + 1) };
+  } catch (error) {
+    throw damaged(error);
+  }
 }

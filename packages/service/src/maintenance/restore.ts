@@ -17,7 +17,7 @@ import { clearRestoreMarker, setRestoreMarker } from './restore-marker.ts';
 import { openPostgresTarget } from './restore-postgres.ts';
 import { openSqliteTarget } from './restore-sqlite.ts';
 import type { RestoreTarget, TargetShape } from './restore-target.ts';
-import { openSealed } from './sealed-file.ts';
+import { damaged, openSealed } from './sealed-file.ts';
 import type { SealedReader } from './sealed-file.ts';
 import { SECRET_FILES } from './secret-files.ts';
 import { syncFolder } from './sync-folder.ts';
@@ -96,6 +96,7 @@ async function verify(
       `the backup was made by a newer version of Footbridge (${sealed.version}); nothing was changed`,
       `install version ${sealed.version} or a newer one`,
     );
+  await checkNames(manifest);
   const pieces = content.rows();
   let total = 0;
   for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) {
@@ -105,6 +106,18 @@ async function verify(
   }
   const { version, createdAt } = sealed;
   return { summary: { file, version, createdAt, rows: total, ...sealed.summary() }, manifest };
+}
+
+/** Names become paths and SQL. Throws BACKUP_DAMAGED unless `backup` writes each of them. */
+async function checkNames({ databases, files }: Manifest): Promise<void> {
+  const names = databases.map(({ name }) => name);
+  if (new Set(names).size < names.length) throw damaged();
+  for (const name of Object.keys(files)) if (!SECRET_FILES.includes(name)) throw damaged();
+  for (const { migration, tables } of databases) {
+    const known = new Map((await tablesAt(migration)).map(({ name, columns }) => [name, columns]));
+    for (const { name, columns } of tables)
+      if (!columns.every((column) => known.get(name)?.includes(column))) throw damaged();
+  }
 }
 
 interface Match {
