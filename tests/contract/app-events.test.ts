@@ -28,6 +28,9 @@ async function states(bridge: TestBridge): Promise<Record<string, string>> {
 }
 const reaches = (bridge: TestBridge, ownerId: string, state: string) =>
   until(async () => (await states(bridge))[ownerId] === state, { what: `${ownerId} ${state}` });
+/** The documented examples of HighLevel have neither. */
+const UNDATED = { timestamp: undefined, webhookId: undefined };
+const DAY_MS = 86_400_000;
 const at = (time: number) => ({ timestamp: new Date(time).toISOString() });
 
 describe('E1 the endpoint for app events', () => {
@@ -108,6 +111,69 @@ describe('E1 the endpoint for app events', () => {
       ).toBe(200);
     await bridge.crm.sendAppEvent({ type: 'UNINSTALL', locationId: LOCATION, appId });
     expect(await states(bridge)).toEqual({ [LOCATION]: 'uninstalled' });
+  });
+
+  it('E1 T66 recognises an event that arrives again for a week, also after a restart', async () => {
+    const bridge = await start({ oauth: 'ready' });
+    const event = { type: 'INSTALL', locationId: OTHER_LOCATION, webhookId: 'w1', ...at(bridge.clock.now()) };
+    await bridge.crm.sendAppEvent(event);
+    await bridge.clock.skip(2 * DAY_MS);
+    // It was expected for a day.
+    await until(async () => {
+      await bridge.clock.skip(60_000);
+      return (await states(bridge))[OTHER_LOCATION] === undefined;
+    });
+    await bridge.restart();
+    expect((await bridge.crm.sendAppEvent(event)).status).toBe(200);
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
+    expect(bridge.log).toContain('app.event_repeated');
+    expect(await bridge.metric('footbridge_dedupe_hits_total')).toBe(1);
+    await bridge.clock.skip(6 * DAY_MS);
+    await bridge.crm.sendAppEvent(event);
+    expect(await states(bridge)).toMatchObject({ [OTHER_LOCATION]: 'expected' });
+  });
+
+  it('E1 T66 an UNINSTALL without a time that is late or arrives again ends no grant that the CRM accepts', async () => {
+    const bridge = await start();
+    await installCompany(bridge, [LOCATION]);
+    await bridge.authorise(OTHER_LOCATION);
+    const owners = [{ locationId: LOCATION }, { locationId: OTHER_LOCATION }, { companyId: COMPANY }];
+    const active = { [COMPANY]: 'active', [LOCATION]: 'active', [OTHER_LOCATION]: 'active' };
+    const ignored = () => bridge.log.split('app.uninstall_ignored').length - 1;
+    bridge.crm.forget();
+    for (const owner of owners) await send(bridge, 'UNINSTALL', { ...owner, ...UNDATED });
+    await until(() => ignored() === 3, { what: 'three questions to the CRM' });
+    expect(bridge.crm.calls).toHaveLength(3);
+    // Repeats lead to one question a minute.
+    for (let time = 0; time < 10; time++)
+      for (const owner of owners)
+        expect((await send(bridge, 'UNINSTALL', { ...owner, ...UNDATED })).status).toBe(200);
+    await bridge.clock.skip(60_000);
+    await until(() => ignored() === 6, { what: 'three more questions' });
+    expect(bridge.crm.calls).toHaveLength(6);
+    expect(await states(bridge)).toEqual(active);
+    // An expired access token is not the end of the grant.
+    bridge.crm.expireTokens(LOCATION);
+    await send(bridge, 'UNINSTALL', { locationId: LOCATION, ...UNDATED });
+    await bridge.clock.skip(60_000);
+    await until(() => ignored() === 7);
+    expect(await states(bridge)).toEqual(active);
+  });
+
+  it('E1 T66 keeps the tokens while the CRM cannot say whether it accepts them, also over a restart', async () => {
+    const bridge = await start({ oauth: 'ready' });
+    const mac = await bridge.mac();
+    const fault = bridge.crm.injectFault({ match: 'duplicate', times: 1000, how: { status: 503 } });
+    await send(bridge, 'UNINSTALL', { locationId: LOCATION, ...UNDATED });
+    await until(() => fault.hits > 0, { what: 'a question to the CRM' });
+    expect(await states(bridge)).toEqual({ [LOCATION]: 'active' });
+    await bridge.settled();
+    mac.terminate();
+    await bridge.restart();
+    bridge.crm.revoke(LOCATION);
+    fault.stop();
+    await bridge.clock.skip(60_000);
+    await reaches(bridge, LOCATION, 'uninstalled');
   });
 
   it('E1 ignores a replayed event: an old installation does not restore an uninstalled app', async () => {

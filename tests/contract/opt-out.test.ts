@@ -29,6 +29,8 @@ const dnd = (bridge: TestBridge, fields: object) =>
     phone: PHONE,
     ...fields,
   });
+/** Real events have both. */
+const UNDATED = { timestamp: undefined, webhookId: undefined };
 const sms = (status: string) => ({ dndSettings: { SMS: { status, message: '', code: '' } } });
 
 describe('opt-out', () => {
@@ -70,6 +72,34 @@ describe('opt-out', () => {
       await dnd(bridge, fields);
       expect([fields, await text(bridge)]).toEqual([fields, expected]);
     }
+  });
+
+  it('E4 T66 an opt-out is ended by a newer event only, not by one without a time or one that arrives again', async () => {
+    const bridge = await start(ENFORCED);
+    await bridge.mac();
+    const now = bridge.clock.now();
+    const time = (ms: number) => new Date(now + ms).toISOString();
+    const end = { ...sms('inactive'), ...UNDATED };
+    await dnd(bridge, { ...sms('active'), ...UNDATED });
+    for (const late of [
+      end,
+      { ...UNDATED, dnd: false },
+      { ...end, dateUpdated: time(-500) },
+      { ...end, timestamp: time(-500) },
+      { ...end, timestamp: 'yesterday' },
+      { ...end, timestamp: time(86_400_000) },
+      end,
+    ]) {
+      expect((await dnd(bridge, late)).status).toBe(200);
+      expect([late, await text(bridge)]).toEqual([late, '403 OPTED_OUT']);
+    }
+    await bridge.restart();
+    await bridge.mac(LOCATION, `mac-${LOCATION}`, 10);
+    await dnd(bridge, end);
+    expect(await text(bridge)).toBe('403 OPTED_OUT');
+    await bridge.clock.skip(1000);
+    await dnd(bridge, { ...end, dateUpdated: new Date(bridge.clock.now()).toISOString() });
+    expect(await text(bridge)).toBe('200');
   });
 
   it('E4 an older event, an event of another location or without a number changes nothing', async () => {

@@ -6,6 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 
 import { ATTACKS } from './attacks.ts';
 import type { Attack } from './attacks.ts';
+import { EVENT_DEFECTS } from './defects-events.ts';
 import { OPERATOR_DEFECTS } from './defects-operator.ts';
 import { PROCESS_DEFECTS } from './defects-process.ts';
 import { DEFECTS } from './defects.ts';
@@ -20,6 +21,7 @@ const MIB = 1_048_576;
 const ROWS: Readonly<Record<string, Attack>> = {
   ...ATTACKS,
   ...DEFECTS,
+  ...EVENT_DEFECTS,
   ...OPERATOR_DEFECTS,
   ...PROCESS_DEFECTS,
   ...FLOODS,

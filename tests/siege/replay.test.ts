@@ -24,6 +24,10 @@ it('T1 a captured webhook without a messageId that is sent again gets 200 and no
   expect((await bridge.post({ ...WITHOUT_ID, message: 'Another text' })).status).toBe(200);
   expect((await bridge.sent()).map(({ message }) => message)).toEqual(['Hello', 'At once', 'Another text']);
   expect(bridge.log).toContain('webhook.replayed');
+  await bridge.restart();
+  await bridge.mac();
+  expect((await bridge.post(WITHOUT_ID)).status).toBe(200);
+  expect(await bridge.sent()).toEqual([]);
   // It is forgotten after a day.
   await bridge.clock.skip(86_400_000);
   await bridge.mac();

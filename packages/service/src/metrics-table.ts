@@ -64,8 +64,8 @@ export const METRICS = {
   footbridge_dedupe_hits_total: {
     type: 'counter',
     meaning:
-      'Repeats that were recognised and not delivered twice: a `webhook` with the same bytes and without a messageId, another request for a `message`, an `inbound` message that the CRM already has.',
-    labels: { kind: ['webhook', 'message', 'inbound'] },
+      'Repeats that were recognised and not delivered twice: a `webhook` with the same bytes and without a messageId, an `event` of the CRM with the same bytes, another request for a `message`, an `inbound` message that the CRM already has.',
+    labels: { kind: ['webhook', 'event', 'message', 'inbound'] },
     action: 'Many of kind `message` or `webhook`: the CRM retries, so its requests time out or get 5xx.',
   },
   footbridge_route_hop_seconds: {

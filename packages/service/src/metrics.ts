@@ -11,7 +11,7 @@ export interface Metrics {
   readonly signatureRejected: (reason: string) => void;
   readonly deprecatedPath: (path: string) => void;
   readonly rateLimited: (bucket: string) => void;
-  readonly duplicate: (kind: 'webhook' | 'message' | 'inbound') => void;
+  readonly duplicate: (kind: 'webhook' | 'event' | 'message' | 'inbound') => void;
   readonly routed: (seconds: number) => void;
   readonly macBound: (change: 1 | -1) => void;
   readonly displaced: () => void;

@@ -37,6 +37,7 @@ import { TextCapture } from '../flows/capture/text-capture.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
 import { isOfOtherApp } from '../flows/oauth/app-events.ts';
 import { RecentRejections } from '../flows/outbound/recent-rejections.ts';
+import { ReplayMemory } from '../flows/outbound/recognise-replay.ts';
 import { receiveWebhook } from '../flows/outbound/receive-webhook.ts';
 import { SignatureCheck } from '../flows/outbound/verify-signature.ts';
 import type { SignatureFault } from '../flows/outbound/verify-signature.ts';
@@ -63,6 +64,7 @@ import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import { createSqlReachFields } from '../ports/reach-fields/reach-fields-sql.ts';
 import { createSqlRetention } from '../ports/retention/retention-sql.ts';
 import { SuppressionFilter } from '../ports/suppressions/suppression-filter.ts';
+import { createSqlSeenRequests } from '../ports/seen-requests/seen-requests-sql.ts';
 import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
 import { SendLedger } from '../ports/switchboard/send-ledger.ts';
@@ -112,6 +114,8 @@ const CALLS_MS = 5000;
 const ENGINES_MS = 1000;
 const QUARTER_HOUR_MS = 900_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const EVENTS_KEPT_MS = 7 * DAY_MS;
 const KEPT_KEY_USES = 1000;
 
 /** The composition root: the only place that names engines and wires the parts together. */
@@ -265,6 +269,11 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   };
   const keyUses = new RecentCache<string, number>(KEPT_KEY_USES);
   const onVerified = ({ id }: { id: string }) => keyUses.set(id, clock.now());
+  const seen = createSqlSeenRequests({ db: database.db, clock });
+  life.add(
+    'pruning of signed requests',
+    pruneHourly(context, 'replay.prune_failed', () => seen.prune()),
+  );
   const receive = receiveWebhook({
     keys: ring,
     onVerified,
@@ -279,6 +288,9 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     journal,
     capture: (...message) => capture.take(...message),
     onForwarded: metrics.routed,
+    replays: config.limits.replayMemory
+      ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
+      : undefined,
     onReplay: () => metrics.duplicate('webhook'),
     clock,
     log,
@@ -351,6 +363,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
           }),
           handle: crm.handleAppEvent,
           handleDnd: crm.handleDnd,
+          replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
+          onReplay: () => metrics.duplicate('event'),
           isForeign: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
           now: () => clock.now(),
           log,

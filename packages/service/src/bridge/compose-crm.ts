@@ -31,7 +31,7 @@ import { watchWords } from '../flows/opt-out/watch-words.ts';
 import type { Deliver } from '../flows/opt-out/watch-words.ts';
 import { createInbound } from '../flows/inbound/deliver-inbound.ts';
 import type { Inbound } from '../flows/inbound/deliver-inbound.ts';
-import type { AppEvent } from '../flows/oauth/app-events.ts';
+import type { AppEvents } from '../flows/oauth/app-events.ts';
 import { createPrivateTokens, privateTokenCheck } from '../flows/oauth/private-tokens.ts';
 import { createTokens } from '../flows/oauth/tokens.ts';
 import type { ReachQuery } from '../flows/reach/ask-reach.ts';
@@ -83,7 +83,7 @@ export interface CrmSide {
   readonly grants: OverviewDeps['grants'];
   readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
   /** Undefined without OAuth. */
-  readonly handleAppEvent: ((event: AppEvent) => Promise<void>) | undefined;
+  readonly handleAppEvent: AppEvents['handle'] | undefined;
   readonly handleDnd: ReturnType<typeof createDndEvents>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   /** Calls an address once, in the way the CRM is called. */
@@ -93,7 +93,7 @@ export interface CrmSide {
 }
 
 const DAY_MS = 86_400_000;
-const SERVE_EXPECTED_MS = 60_000;
+const SERVE_EVENTS_MS = 60_000;
 /** For calls that only show whether the CRM accepts the token. The number is reserved for fiction. */
 const UNUSED_NUMBER = '+12025550199';
 const UNUSED_CONTACT = 'footbridge-check';
@@ -155,11 +155,12 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   life.add('tokens', () => tokens.close());
   const { appEvents } = tokens;
   if (appEvents !== undefined) {
-    void appEvents.serveExpected();
-    life.add(
-      'expected installations',
-      every(clock, SERVE_EXPECTED_MS, () => void appEvents.serveExpected()),
-    );
+    const serve = () => {
+      void appEvents.serveExpected();
+      void appEvents.askDoubted();
+    };
+    serve();
+    life.add('expected installations', every(clock, SERVE_EVENTS_MS, serve));
   }
   const recentCalls = new RecentCrmCalls(() => clock.now());
   const client = createCrmClient({
@@ -302,8 +303,8 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     reachWriter,
     // Without OAuth, stored grants are not used.
     grants: config.oauth.state === 'ready' ? grants : undefined,
-    handleAppEvent: appEvents && ((event) => appEvents.handle(event)),
-    handleDnd: createDndEvents(deps.suppressions, asRecorded),
+    handleAppEvent: appEvents && ((...given) => appEvents.handle(...given)),
+    handleDnd: createDndEvents(deps.suppressions, asRecorded, log),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),

@@ -45,9 +45,12 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         maxLength: 256,
       }),
       companyId: text('The company of the location.', { maxLength: 256 }),
-      timestamp: text('When it happened. Without a time, the order of arrival counts.', {
-        format: 'date-time',
-      }),
+      timestamp: text(
+        'When it happened. Without a time the event may be late or a copy: UNINSTALL then takes effect only if the CRM rejects the token, and no opt-out ends.',
+        {
+          format: 'date-time',
+        },
+      ),
     },
     ['type'],
   ),

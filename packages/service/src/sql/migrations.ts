@@ -447,6 +447,19 @@ const refusedInstalls: Migration = {
   },
 };
 
+/** Hashes of signed requests by which repeats are recognised, and grants whose app may have been uninstalled. */
+const seenRequests: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('seen_requests')
+      .addColumn('hash', 'text', (c) => c.primaryKey())
+      .addColumn('expires_at', 'bigint', (c) => c.notNull())
+      .execute();
+    await db.schema.createIndex('seen_requests_expiry').on('seen_requests').column('expires_at').execute();
+    await db.schema.alterTable('oauth_grants').addColumn('doubted_at', 'bigint').execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -482,4 +495,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0020-blocks-of-messages': blocksOfMessages,
   '0021-entries-of-claims': entriesOfClaims,
   '0022-refused-installs': refusedInstalls,
+  '0023-seen-requests': seenRequests,
 };

@@ -25,6 +25,9 @@ const MAX_LIFE_SEC = 10 * 365 * 86_400;
 const PAGE_SIZE = 100;
 const MAX_LOCATIONS = 10_000;
 
+/** Reserved for fiction. */
+const UNUSED_NUMBER = '+12025550199';
+
 /** A token is sent as a header value, so it must be one. */
 const VALID_HEADER_VALUE = /^[\x21-\x7e]{1,16384}$/;
 const INACTIVE = /location is not active/i;
@@ -52,6 +55,24 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
     });
     return readResponse(response, [clientSecret, ...secrets]);
   };
+
+  const read = (accessToken: string, path: string, query: Record<string, string>) =>
+    transport.send({
+      origin: host.origin,
+      method: 'GET',
+      path: `${prefix}${path}?${new URLSearchParams(query).toString()}`,
+      headers: ['authorization', `Bearer ${accessToken}`, 'version', apiVersion, ...ACCEPT_JSON],
+      wantsBody: true,
+    });
+
+  const listInstalled = (companyToken: string, companyId: string, skip: number) =>
+    read(companyToken, '/oauth/installedLocations', {
+      companyId,
+      appId: appIdOf(clientId),
+      isInstalled: 'true',
+      skip: String(skip),
+      limit: String(PAGE_SIZE),
+    });
 
   return {
     exchange: async (code) => {
@@ -87,23 +108,23 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
       // The response is for the requested location, also where it does not say so.
       return succeeded({ ...issued.value, companyId, locationId });
     },
-    async installedLocations(companyToken, companyId, skip) {
-      const query = new URLSearchParams({
-        companyId,
-        appId: appIdOf(clientId),
-        isInstalled: 'true',
-        skip: String(skip),
-        limit: String(PAGE_SIZE),
-      });
-      const response = await transport.send({
-        origin: host.origin,
-        method: 'GET',
-        path: `${prefix}/oauth/installedLocations?${query.toString()}`,
-        headers: ['authorization', `Bearer ${companyToken}`, 'version', apiVersion, ...ACCEPT_JSON],
-        wantsBody: true,
-      });
-      return readLocations(response, skip);
+    async tryToken(accessToken, kind, ownerId) {
+      const response =
+        kind === 'company'
+          ? await listInstalled(accessToken, ownerId, 0)
+          : await read(accessToken, '/contacts/search/duplicate', {
+              locationId: ownerId,
+              number: UNUSED_NUMBER,
+            });
+      if ('reason' in response) return failed('away', { reason: response.reason, code: response.code });
+      const { status } = response;
+      if (status >= 200 && status < 300) return succeeded(undefined);
+      return isRejection(status) && status !== 408
+        ? failed('refused', { retryable: false, status })
+        : failed('away', { status });
     },
+    installedLocations: async (companyToken, companyId, skip) =>
+      readLocations(await listInstalled(companyToken, companyId, skip), skip),
   };
 }
 

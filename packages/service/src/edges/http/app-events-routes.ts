@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../../errors.ts';
 import type { AppEvent } from '../../flows/oauth/app-events.ts';
 import { DND_EVENT } from '../../flows/opt-out/dnd-event.ts';
+import type { ReplayMemory } from '../../flows/outbound/recognise-replay.ts';
 import type { SignatureCheck, SignatureFault } from '../../flows/outbound/verify-signature.ts';
 import { addressKey } from './client-address.ts';
 import { UNSIGNED } from './webhook-response.ts';
@@ -14,13 +15,15 @@ import { UNSIGNED } from './webhook-response.ts';
 export interface AppEventsRoutesDeps {
   readonly signatures: Pick<SignatureCheck, 'verify'>;
   /** Undefined without OAuth: installations and uninstallations are then ignored. */
-  readonly handle: ((event: AppEvent) => Promise<void>) | undefined;
+  readonly handle: ((event: AppEvent, isRepeat: boolean) => Promise<void>) | undefined;
   /** `fields` is the unvalidated event body. */
   readonly handleDnd: (
     locationId: string,
     fields: Record<string, unknown>,
-    at: number | undefined,
+    times: { readonly at: number | undefined; readonly updatedAt: number | undefined },
   ) => Promise<void>;
+  readonly replays: Pick<ReplayMemory, 'has' | 'add'>;
+  readonly onReplay: () => void;
   /** Returns whether an event with this app id belongs to another app: the CRM signs the events of all apps with one key. */
   readonly isForeign: (appId: unknown) => boolean;
   readonly now: () => number;
@@ -33,12 +36,13 @@ const MAX_BODY = 65_536;
 const JSON_LIMITS = { brackets: 1024, names: 1024, commas: 4096 } as const;
 const MAX_TYPE = 100;
 const MAX_ID = 256;
+const EFFECTIVE = new Set(['INSTALL', 'UNINSTALL', DND_EVENT]);
 /** A timestamp further ahead than clock skew explains is wrong, and would make later events look old. */
 const MAX_AHEAD_MS = 300_000;
 
 /** `POST /crm/events`: receives CRM events about the app and its contacts (E1, E4). */
 export function appEventsRoutes(deps: AppEventsRoutesDeps) {
-  const { signatures, handle, handleDnd, isForeign, now, log, onUnsigned } = deps;
+  const { signatures, isForeign, now, log, onUnsigned } = deps;
 
   async function receive(request: FastifyRequest, reply: FastifyReply) {
     const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -60,9 +64,23 @@ export function appEventsRoutes(deps: AppEventsRoutesDeps) {
         { event: 'app.foreign_event', type: event.type },
         'event of another app ignored; that app uses the webhook URL of this service',
       );
-    else if (event.type !== DND_EVENT) await handle?.(event);
-    else if (event.locationId !== null) await handleDnd(event.locationId, fields, event.at);
+    else if (EFFECTIVE.has(event.type)) await handleOnce(rawBody, fields, event);
     return { status: 'success' };
+  }
+
+  async function handleOnce(rawBody: Buffer, fields: Record<string, unknown>, event: AppEvent) {
+    const { type, locationId, at } = event;
+    const isRepeat = await deps.replays.has(rawBody);
+    if (isRepeat) {
+      deps.onReplay();
+      log.info({ event: 'app.event_repeated', type }, 'event arrived again');
+      // Without a time, the CRM may have repeated an event or sent a new one with the same content.
+      if (at !== undefined) return;
+    }
+    if (type !== DND_EVENT) await deps.handle?.(event, isRepeat);
+    else if (locationId !== null)
+      await deps.handleDnd(locationId, fields, { at, updatedAt: timeIn(fields['dateUpdated'], now()) });
+    await deps.replays.add(rawBody);
   }
 
   return (app: FastifyInstance): void => {
@@ -92,8 +110,12 @@ function eventIn(fields: Record<string, unknown>, now: number): AppEvent | undef
   const companyId = idIn(fields['companyId']);
   if (typeof type !== 'string' || type === '' || type.length > MAX_TYPE) return undefined;
   if (locationId === undefined || companyId === undefined) return undefined;
-  const at = typeof timestamp === 'string' ? Date.parse(timestamp) : Number(timestamp);
-  return { type, locationId, companyId, at: at > 0 && at <= now + MAX_AHEAD_MS ? at : undefined };
+  return { type, locationId, companyId, at: timeIn(timestamp, now) };
+}
+
+function timeIn(value: unknown, now: number): number | undefined {
+  const at = typeof value === 'string' ? Date.parse(value) : Number(value);
+  return at > 0 && at <= now + MAX_AHEAD_MS ? at : undefined;
 }
 
 /** Returns null when there is no id, and undefined when it cannot be one. */

@@ -1,4 +1,5 @@
 import type { Attempt } from '../../ports/crm/attempt.ts';
+import type { GrantKind } from '../../ports/grants/grants.ts';
 
 export interface IssuedTokens {
   readonly accessToken: string;
@@ -29,6 +30,8 @@ export interface TokenEndpoint {
   refresh(refreshToken: string, userType: IssuedTokens['userType']): Promise<Attempt<IssuedTokens>>;
   /** Exchanges a company's token for the tokens of one of its locations. */
   mint(companyToken: string, companyId: string, locationId: string): Promise<Attempt<IssuedTokens>>;
+  /** Makes a call with this access token that changes nothing. Any failure that is not retryable may mean that the CRM rejects the token. */
+  tryToken(accessToken: string, kind: GrantKind, ownerId: string): Promise<Attempt<unknown>>;
   /** One page of the locations where the app is installed. */
   installedLocations(companyToken: string, companyId: string, skip: number): Promise<Attempt<LocationPage>>;
 }

@@ -186,10 +186,11 @@ describe('the token of a location', () => {
         return grant;
       },
     });
-    const { tokens, authorise } = await setUp(slow);
+    const { tokens, authorise, clock } = await setUp(slow);
     await authorise();
     const reading = ask(tokens);
-    await tokens.appEvents?.handle({ type: 'UNINSTALL', locationId: 'loc1', companyId: null, at: undefined });
+    const event = { type: 'UNINSTALL', locationId: 'loc1', companyId: null, at: clock.now() };
+    await tokens.appEvents?.handle(event, false);
     finish();
     await reading;
     expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });

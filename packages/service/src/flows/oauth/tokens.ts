@@ -4,9 +4,9 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
-import type { Grant, Grants } from '../../ports/grants/grants.ts';
+import type { Grant, GrantKind, Grants } from '../../ports/grants/grants.ts';
 import { createAppEvents } from './app-events.ts';
-import type { AppEvents } from './app-events.ts';
+import type { AppEvents, TokenCheck } from './app-events.ts';
 import { createInstallApp } from './install-app.ts';
 import type { InstallOutcome } from './install-app.ts';
 import { createRecordRefusal } from './record-refusal.ts';
@@ -116,6 +116,7 @@ class CachedTokens implements Tokens {
         grants,
         mint: async (locationId, companyId) =>
           !requesting.has(locationId) && (await this.#mint(locationId, companyId)) !== undefined,
+        check: (kind, ownerId) => this.#check(kind, ownerId),
         announceRemoval: (ownerId) => changes.announce('grant_removed', ownerId),
         now: () => clock.now(),
         log,
@@ -275,6 +276,24 @@ class CachedTokens implements Tokens {
     if (minted.state !== 'active') return undefined;
     await changes.announce('grant', locationId);
     return minted;
+  }
+
+  /** Tries the access token. Only when the CRM rejects it, a refresh decides: each one replaces the tokens. */
+  async #check(kind: GrantKind, ownerId: string): Promise<TokenCheck> {
+    const { oauth } = this.#deps;
+    const grant = await oauth?.grants.find(kind, ownerId);
+    // An access token that no key decrypts reads as empty.
+    if (oauth === undefined || this.#closed || grant === undefined || grant.accessToken === '')
+      return { tokens: 'unknown', grant };
+    const tried = await oauth.endpoint.tryToken(grant.accessToken, kind, ownerId);
+    if (tried.ok) return { tokens: 'accepted', grant };
+    if (tried.retryable) return { tokens: 'unknown', grant };
+    const isTried = (stored: Grant) => stored.accessToken === grant.accessToken;
+    const refreshed = await this.#refreshes?.refresh(kind, ownerId, isTried);
+    if (refreshed?.kind === 'fresh') return { tokens: 'accepted', grant };
+    if (refreshed?.kind !== 'dead') return { tokens: 'unknown', grant };
+    const minted = kind === 'location' ? await this.#mintAgain(ownerId) : undefined;
+    return { tokens: minted === undefined ? 'rejected' : 'accepted', grant };
   }
 
   async #rereadPrivate(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer> {

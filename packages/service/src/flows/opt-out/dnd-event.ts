@@ -1,4 +1,5 @@
 import { isObject } from '@footbridge/protocol/schema';
+import type { Log } from '@footbridge/runtime/log';
 
 import type { Suppressions } from '../../ports/suppressions/suppressions.ts';
 
@@ -6,20 +7,31 @@ export const DND_EVENT = 'ContactDndUpdate';
 
 const SUPPRESSED = new Set(['active', 'permanent']);
 
-/** Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. */
+/**
+ * Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. One without a
+ * time may be late or a copy, so it opts a contact out, but ends no opt-out (T66).
+ */
 export function createDndEvents(
   suppressions: Pick<Suppressions, 'set'>,
   /** Returns a phone number as a webhook names it: in E.164, and short codes unchanged. */
   asRecorded: (phone: string) => string,
+  log: Pick<Log, 'info'>,
 ) {
   return async (
     locationId: string,
     fields: Record<string, unknown>,
-    at: number | undefined,
+    /** When the setting was changed, and when the contact was changed last. */
+    times: { readonly at: number | undefined; readonly updatedAt: number | undefined },
   ): Promise<void> => {
     const { phone } = fields;
     const isSuppressed = textsSuppressed(fields);
     if (typeof phone !== 'string' || !/\d/.test(phone) || isSuppressed === undefined) return;
+    const at = isSuppressed ? times.at : (times.at ?? times.updatedAt);
+    if (!isSuppressed && at === undefined)
+      return log.info(
+        { event: 'opt_out.kept', locationId },
+        'an event without a time ends no opt-out; a START of the customer or the operator can end it',
+      );
     await suppressions.set({ locationId, handle: asRecorded(phone), isSuppressed, source: 'crm', at });
   };
 }

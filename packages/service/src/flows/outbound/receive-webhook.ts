@@ -4,7 +4,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { TrustedKey } from '../../ports/keys/keys.ts';
-import type { Limits, Verdict } from '../../ports/limits/limits.ts';
+import type { Verdict } from '../../ports/limits/limits.ts';
 import { asReply } from './as-reply.ts';
 import { callerOf } from './caller-of.ts';
 import { ageCheck } from './check-age.ts';
@@ -27,7 +27,7 @@ import { rateLimit } from './limit-rate.ts';
 import type { RateDeps } from './limit-rate.ts';
 import type { Contacts, LookUpDeps } from './look-up-phone.ts';
 import { pickFields, pickLocation } from './pick-fields.ts';
-import { ReplayMemory } from './recognise-replay.ts';
+import type { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './rejection.ts';
 import { requireFields } from './require-fields.ts';
 import { reportFailure, reportRejection } from './report-rejection.ts';
@@ -44,6 +44,8 @@ export interface OutboundDeps
   readonly journal: Journal;
   readonly isSuppressed: IsSuppressed;
   readonly capture: CaptureText;
+  /** Undefined: every webhook is sent. */
+  readonly replays: Pick<ReplayMemory, 'once'> | undefined;
   /** Called when a repeated webhook is not sent again. */
   readonly onReplay?: () => void;
   readonly settings: RateDeps['settings'] & {
@@ -53,13 +55,11 @@ export interface OutboundDeps
     /** 0: no limit. */
     readonly messageMaxAgeMs: number;
     readonly phoneDefaultCountry: string;
-    readonly replayMemory: boolean;
     /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
     readonly sendAltId: boolean;
     /** Whether messages are traced, as part of the caller's trace if there is one. */
     readonly isTraced: boolean;
   };
-  readonly limits: Pick<Limits, 'take' | 'peek'>;
 }
 
 /** Returns a promise unless the signature is rejected at once. */
@@ -70,12 +70,11 @@ export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promi
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, capture, log, failpoint } = deps;
+  const { settings, contacts, reports, journal, capture, replays, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
   const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
-  const replays = settings.replayMemory ? new ReplayMemory(deps.limits) : undefined;
 
   async function receiveSigned(request: WebhookRequest, key: TrustedKey): Promise<WebhookOutcome> {
     const { requestId, channel, body, address } = request;
@@ -113,7 +112,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     if (replays === undefined || frame.messageId !== null)
       return (await pass(received, checked, rate)) ?? sent;
     let rejected: WebhookOutcome | undefined;
-    const isReplay = await replays.once(request, key.id, async () => {
+    const isReplay = await replays.once(request.rawBody, async () => {
       rejected = await pass(received, checked, rate);
       return rejected === undefined;
     });

@@ -8,6 +8,7 @@ import type { Database, OpenDatabase } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
 import type {
   Commit,
+  Doubt,
   Grant,
   GrantKind,
   Grants,
@@ -141,7 +142,41 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       }),
     store: (grant) => guarded(() => write((queries) => store(queries, grant))),
     expect: (event) => guarded(() => transaction((trx) => expect(trx, event))),
-    uninstall: (event) => guarded(() => transaction((trx) => uninstall(trx, event))),
+    uninstall: (event, tokensOf) => guarded(() => transaction((trx) => uninstall(trx, event, tokensOf))),
+    doubt: (kind, ownerId) =>
+      guarded(async () => {
+        const row = await db
+          .updateTable('oauth_grants')
+          // It grows even when the clock does not, so that `trust` cannot end a doubt that was raised after it was read.
+          .set((is) => ({
+            doubted_at: sql<number>`case when ${is.ref('doubted_at')} >= ${clock.now()} then ${is.ref('doubted_at')} + 1 else ${clock.now()} end`,
+          }))
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .where('access_token', '!=', '')
+          .returning(DOUBT)
+          .executeTakeFirst();
+        return row === undefined ? undefined : doubtOf(row);
+      }),
+    doubted: () =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .select(DOUBT)
+          .where('doubted_at', 'is not', null)
+          .execute();
+        return rows.map(doubtOf);
+      }),
+    trust: ({ kind, ownerId, doubtedAt }) =>
+      guarded(async () => {
+        await db
+          .updateTable('oauth_grants')
+          .set({ doubted_at: null })
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .where('doubted_at', '=', doubtedAt)
+          .execute();
+      }),
     expected: (since) =>
       guarded(async () => {
         const rows = await db
@@ -404,8 +439,13 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     return viewOf(await read(trx, event.kind, event.ownerId).executeTakeFirstOrThrow());
   }
 
-  async function uninstall(trx: Transaction<Schema>, event: InstallEvent): Promise<string[]> {
+  async function uninstall(
+    trx: Transaction<Schema>,
+    event: InstallEvent,
+    tokensOf: Grant | undefined,
+  ): Promise<string[]> {
     const before = await locked(trx, event.kind, event.ownerId);
+    if (tokensOf !== undefined && before?.refreshed_at !== tokensOf.refreshedAt) return [];
     const at = event.at ?? Math.max(clock.now(), before?.event_at ?? 0);
     if (before !== undefined && before.event_at > at) return [];
     await empty(trx, event, 'uninstalled', at, before);
@@ -447,6 +487,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       refreshed_at: now,
       updated_at: now,
       event_at: eventAt,
+      doubted_at: null,
       derived: state === 'expected' ? 1 : (before?.derived ?? 0),
     };
     await trx
@@ -488,6 +529,14 @@ const VIEWED = [
   'refreshed_at',
   'last_error',
 ] as const;
+
+const DOUBT = ['kind', 'owner_id', 'doubted_at'] as const;
+
+const doubtOf = (row: Pick<Row, (typeof DOUBT)[number]>): Doubt => ({
+  kind: row.kind,
+  ownerId: row.owner_id,
+  doubtedAt: row.doubted_at ?? 0,
+});
 
 const viewOf = (row: Pick<Row, (typeof VIEWED)[number]>): GrantView & { expiresAt: number } => ({
   kind: row.kind,

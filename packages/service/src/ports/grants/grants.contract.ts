@@ -208,6 +208,25 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
       expect(await grants.store({ ...GRANT, issuedAt: 3000 })).toMatchObject({ state: 'active' });
     });
 
+    it('E1 T66 doubts a grant with tokens until it is trusted or ended, and ends only the tokens that were meant', async () => {
+      expect(await grants.doubt('location', 'loc1')).toBeUndefined();
+      await grants.store(GRANT);
+      const first = (await grants.doubt('location', 'loc1')) ?? expect.fail('no tokens');
+      const second = (await grants.doubt('location', 'loc1')) ?? expect.fail('no tokens');
+      await grants.trust(first);
+      expect(await grants.doubted()).toEqual([second]);
+      await grants.trust(second);
+      expect(await grants.doubted()).toEqual([]);
+
+      await grants.doubt('location', 'loc1');
+      const asked = await find();
+      await grants.store(GRANT);
+      expect(await grants.uninstall({ ...EVENT, at: undefined }, asked)).toEqual([]);
+      expect(await find()).toMatchObject({ state: 'active' });
+      expect(await grants.uninstall({ ...EVENT, at: undefined }, await find())).toEqual(['loc1']);
+      expect(await grants.doubted()).toEqual([]);
+    });
+
     it('E1 reaches the same state for events in any order, and repeated', async () => {
       const events = [
         { type: 'install', ...EVENT, at: 1000 },

@@ -46,6 +46,13 @@ export interface InstallEvent {
   readonly at: number | undefined;
 }
 
+/** An uninstallation without a time was announced: the event may be late, or a copy of an earlier one. */
+export interface Doubt {
+  readonly kind: GrantKind;
+  readonly ownerId: string;
+  readonly doubtedAt: number;
+}
+
 /** The CRM refused to issue the tokens of a location to this company. */
 export interface Refusal {
   readonly ownerId: string;
@@ -68,6 +75,8 @@ export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) =
  *   issued: then they are not stored.
  * - `expect` records the installation in a location that has no tokens yet, and `uninstall` deletes the tokens of the owner and those
  *   derived from them. Neither changes the state when a newer event is known. Both may be repeated.
+ *   With `tokensOf`, `uninstall` changes nothing if the tokens are not those of that grant any more.
+ * - `doubt` records an uninstallation without a time, for a grant that has tokens; `trust` ends a doubt that was not raised again.
  * - `refuse` records the first refusal of the tokens of an expected location, or removes the location if that was long enough ago.
  *   Refusals from before the location was last expected do not count. One that was expected again after the request does not change.
  * - `exclusively` runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh
@@ -81,7 +90,11 @@ export interface Grants {
   /** Resolves with the grant as it is afterwards. */
   expect(event: InstallEvent): Promise<GrantView>;
   /** Resolves with the owners whose calls must stop. */
-  uninstall(event: InstallEvent): Promise<string[]>;
+  uninstall(event: InstallEvent, tokensOf?: Grant): Promise<string[]>;
+  /** Resolves with undefined when there are no tokens. */
+  doubt(kind: GrantKind, ownerId: string): Promise<Doubt | undefined>;
+  doubted(): Promise<Doubt[]>;
+  trust(doubt: Doubt): Promise<void>;
   /** Lists the locations that were expected, or expected again, at that time or later. */
   expected(since: number): Promise<GrantView[]>;
   /** Removes the locations that were last expected before that time. Resolves with their ids. */
