@@ -264,17 +264,20 @@ function recordPicker(schema: RecordSchema): Picker {
 /** Returns what the first matching alternative picks. A mismatch is reported by the alternative that declares most of the given properties. */
 function unionPicker({ anyOf, description }: UnionSchema): Picker {
   const alternatives = anyOf.map((schema) => ({ schema, pick: pickerOf(schema) }));
+  const mayBeNull = anyOf.some((schema) => 'type' in schema && schema.type === 'null');
   return (value, parent, key) => {
-    let mismatch = { error: new SchemaError('null', parent, key), known: -2 };
+    if (value === null && mayBeNull) return null;
+    let mismatch: { readonly error: SchemaError; readonly known: number } | undefined;
     for (const { schema, pick } of alternatives)
       try {
         return pick(value, parent, key);
       } catch (error) {
         if (!(error instanceof SchemaError)) throw error;
         const known = knownIn(schema, value);
-        if (known >= mismatch.known) mismatch = { error, known };
+        if (known >= (mismatch?.known ?? -1)) mismatch = { error, known };
       }
-    throw description === undefined ? mismatch.error : new SchemaError(description, parent, key);
+    if (mismatch !== undefined && description === undefined) throw mismatch.error;
+    throw new SchemaError(description ?? 'one of the alternatives', parent, key);
   };
 }
 
