@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 
+import { changesSomething, requestOf } from '@footbridge/protocol/operator/call';
+import type { Call, CallRequest, InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+import { checkAgainst } from '@footbridge/protocol/schema';
 
 import { EXIT, CliError } from './cli-error.ts';
 import { httpRequest } from './http-request.ts';
@@ -17,11 +20,16 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
+/** Nothing for a call without parameters, query and body. */
+type Input<C extends Call> = {} extends InputOf<C> ? [InputOf<C>?] : [InputOf<C>];
+
 /** Client of the operator API. Every method rejects with a CliError that has the matching exit code. */
 export interface OperatorClient {
   /** The address of the operator listener. */
   readonly url: string;
   call<T>(method: Method, path: string, body?: object): Promise<T>;
+  /** Asks for a call of the operator API. The response is what its definition says. */
+  ask<const C extends Call>(definition: C, ...input: Input<C>): Promise<ResponseOf<C>>;
   /** Subscribes to server-sent events after `lastId`. Resolves once subscribed; the iteration ends with the connection. */
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
@@ -36,26 +44,41 @@ export function createOperatorClient(
   beforeChange: (change: string) => void = () => {},
 ): OperatorClient {
   const token = target.token();
+
+  async function send({ method, path, body }: CallRequest) {
+    const init = {
+      method,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    const { response, text } = await withDeadline(target, timeoutMs, async (signal) => {
+      const received = await httpRequest(target.url + path, { ...init, signal });
+      return { response: received, text: await readIncoming(received, MAX_RESPONSE_BYTES) };
+    });
+    if (!isOk(response)) throw toError(target, response, text);
+    return { status: response.statusCode, json: readJson(text) };
+  }
+
   return {
     url: target.url,
+    async ask<const C extends Call>(definition: C, ...[input = {}]: readonly [object?]) {
+      const request = requestOf(definition, { ...input });
+      if (changesSomething(definition))
+        beforeChange(`call ${request.method} ${request.path} of ${target.url}`);
+      const { status, json } = await send(request);
+      if (definition.response === undefined && status === 204) return undefined as ResponseOf<C>;
+      const checked = checkAgainst(definition.response ?? NOTHING, json);
+      if (checked.ok) return checked.value as ResponseOf<C>;
+      throw unexpected(target, request, checked.reason);
+    },
     async call<T>(method: Method, path: string, body?: object): Promise<T> {
       if (method !== 'GET' && !READS.has(path)) beforeChange(`call ${method} ${path} of ${target.url}`);
-      const init = {
-        method,
-        headers: {
-          Authorization: `Bearer ${token}`,
-          ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      };
-      const { response, text } = await withDeadline(target, timeoutMs, async (signal) => {
-        const received = await httpRequest(target.url + path, { ...init, signal });
-        return { response: received, text: await readIncoming(received, MAX_RESPONSE_BYTES) };
-      });
-      if (!isOk(response)) throw toError(target, response, text);
+      const { status, json } = await send({ method, path, ...(body !== undefined && { body: { ...body } }) });
       const shape = responseOf(method, path);
-      if (shape === undefined ? response.statusCode === 204 : hasShape(readJson(text), shape))
-        return readJson(text) as T;
+      if (shape === undefined ? status === 204 : hasShape(json, shape)) return json as T;
       throw notFootbridge(target);
     },
     async events(path, lastId) {
@@ -129,6 +152,15 @@ const notFootbridge = ({ url, urlFrom }: ServiceTarget): CliError =>
     exitCode: EXIT.unreachable,
     next: WHICH_PORT,
   });
+
+/** Matches no value: the call has no response. */
+const NOTHING = { anyOf: [], description: 'absent' } as const;
+
+const unexpected = ({ url, urlFrom }: ServiceTarget, { method, path }: CallRequest, why: string): CliError =>
+  new CliError(
+    `${url} (${urlFrom}) is not the operator listener of a Footbridge service of this version: in its response to ${method} ${path.split('?')[0]} ${why}`,
+    { exitCode: EXIT.unreachable, next: WHICH_PORT },
+  );
 
 const EXIT_OF: Readonly<Record<number, number>> = {
   401: EXIT.notAuthorised,

@@ -1,0 +1,20 @@
+import { list, nullable, object } from '../schema.ts';
+import { call } from './call.ts';
+import { flag, text, time } from './parts.ts';
+
+/** Calls about the sessions of browsers. They are not in the table: signing in needs no token, and its response has a cookie. */
+export const showSession = call('GET', '/operator/session', {
+  summary: 'Who is signed in',
+  locations: 'filtered',
+  response: object({ label: text, readOnly: flag, locations: nullable(list(text)), csrf: text }),
+  secret: true,
+});
+
+export const createSignInCode = call('POST', '/operator/session/codes', {
+  summary: 'Create a code that signs a browser in',
+  locations: 'filtered',
+  reads: true,
+  status: 201,
+  response: object({ code: text, expiresAt: time }),
+  secret: true,
+});
