@@ -26,6 +26,8 @@ export function apiPage(): string {
   for (const [name, methods] of [...Object.entries(document.paths), ...Object.entries(document.webhooks)])
     for (const [method, operation] of Object.entries(methods as Record<string, Operation>)) {
       const group = operation.tags?.[0] ?? 'Other calls';
+      // docs/wire.md has the calls of the operator.
+      if (group === 'Operator') continue;
       const call = name.startsWith('/') ? `\`${method.toUpperCase()} ${name}\`` : name;
       groups.set(group, [...(groups.get(group) ?? []), section(call, operation, schemas, seen)]);
     }

@@ -1,5 +1,6 @@
 import { crmCalls } from './crm-calls.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { operatorPaths } from './operator-paths.ts';
 import { deprecatedPaths, healthPaths, macPaths, oauthPaths } from './other-paths.ts';
 import { SCHEMAS } from './schemas.ts';
 import { appEventPaths, webhookPaths } from './webhook-paths.ts';
@@ -24,7 +25,7 @@ const signature = (name: string, scheme: string): JsonSchema => ({
 });
 const bearer = (description: string): JsonSchema => ({ type: 'http', scheme: 'bearer', description });
 
-/** The public API of the service as an OpenAPI document (V1). `url` is its public address. */
+/** The API of the service as an OpenAPI document (V1). `url` is its public address. */
 export function openApiDocument({ version, url }: { version: string; url: string }): OpenApiDocument {
   return {
     openapi: '3.1.0',
@@ -43,6 +44,7 @@ export function openApiDocument({ version, url }: { version: string; url: string
       ...healthPaths(),
       ...deprecatedPaths(),
       ...macPaths(),
+      ...operatorPaths(),
     },
     webhooks: crmCalls(),
     components: {
@@ -51,6 +53,7 @@ export function openApiDocument({ version, url }: { version: string; url: string
         signature: signature('X-CRM-Signature', 'Ed25519'),
         legacySignature: signature('X-WH-Signature', 'RSA-SHA256'),
         deviceToken: bearer('The token of an activated Mac.'),
+        operatorToken: bearer('An operator token. The calls are on the operator listener.'),
         crmToken: bearer('Access token of the location, from OAuth or a private integration.'),
       },
     },
