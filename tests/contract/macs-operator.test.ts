@@ -195,7 +195,7 @@ describe('operator: locations', () => {
     await until(async () => (await bridge.metric('footbridge_macs_bound')) === 1);
     const { body } = await bridge.operator('GET', '/operator/locations');
     const grant = { state: 'active', expiresAt: ISO, lastError: null };
-    const owned = { state: 'bound', licenseId, license: 'Test' };
+    const owned = { state: 'bound', licenseId, license: 'Test', claimed: true };
     const device = (deviceId: string) => ({
       id: expect.any(String),
       deviceId,
@@ -233,6 +233,7 @@ describe('operator: locations', () => {
         locationId: 'locOfNoMac',
         state: 'unassigned',
         licenseId: null,
+        claimed: false,
         license: null,
         connected: null,
         lastDevice: null,

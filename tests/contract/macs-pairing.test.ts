@@ -25,13 +25,15 @@ async function open() {
 
 describe('pairing', () => {
   it('M12 a code with the address of the service is exchanged for a token and the location', async () => {
-    const { bridge, assign, createCode, pair } = await open();
+    const { bridge, license, assign, createCode, pair } = await open();
     await assign();
     const created = await createCode();
     expect(created).toEqual({
       status: 201,
       body: {
         locationId: LOCATION,
+        licenseId: license.id,
+        license: 'Test',
         code: expect.stringMatching(/^[0-9A-Z]{4}-[0-9A-Z]{4}@/),
         expiresAt: expect.stringMatching(/Z$/),
       },

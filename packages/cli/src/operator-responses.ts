@@ -77,7 +77,12 @@ const RESPONSES: Readonly<Record<string, Shape | undefined>> = {
   'POST /operator/locations/*/disconnect': { wasConnected: 'flag' },
   'PUT /operator/locations/*/opt-outs': NOTHING,
   'POST /operator/locations/*/opt-outs/import': { imported: 'number', invalid: ['number'] },
-  'POST /operator/locations/*/pairing-codes': { locationId: 'text', code: 'text', expiresAt: 'text' },
+  'POST /operator/locations/*/pairing-codes': {
+    locationId: 'text',
+    license: 'text',
+    code: 'text',
+    expiresAt: 'text',
+  },
   'GET /operator/locations/*/reach': { phone: 'text', reach: 'text', reason: 'text' },
   'GET /operator/messages': { messages: [MESSAGE] },
   'GET /operator/messages/*': { ...REQUEST, requests: [REQUEST] },

@@ -101,8 +101,10 @@ export const CLOSE_CODES: readonly CloseCodeEntry[] = [
   {
     code: CLOSE.foreignLocation,
     name: 'foreign location',
-    meaning: 'The location belongs to another license, or must be assigned first. The Mac stays away.',
-    advice: 'footbridge location assign LOCATION LICENSE, then start the agent again.',
+    meaning:
+      'The location belongs to another license, or must be assigned first, or the Mac was paired with a code for another location. The Mac stays away.',
+    advice:
+      'footbridge location assign LOCATION LICENSE, or footbridge device pair LOCATION for a new code; then start the agent again.',
   },
 ];
 

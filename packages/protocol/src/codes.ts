@@ -430,7 +430,7 @@ const ENROLMENT = [
   {
     code: 'PAIRING_CODE_INVALID',
     http: 403,
-    meaning: 'The pairing code does not exist.',
+    meaning: 'The pairing code does not exist, or its location has moved to another license since.',
     retry: 'no',
     advice: 'Check the code for typos, or ask the operator for a new one.',
   },

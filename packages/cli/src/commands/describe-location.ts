@@ -7,6 +7,8 @@ export interface Location {
   readonly locationId: string;
   readonly state: 'unassigned' | 'bound' | 'released';
   readonly license: string | null;
+  /** Undefined from an earlier version of the service. */
+  readonly claimed?: boolean;
   readonly connected: {
     readonly name: string;
     readonly since: string;
@@ -38,9 +40,13 @@ const PERMISSIONS = [
 
 /** Describes a location and its Mac in sentences, one per line. */
 export function describeLocation(location: Location): string {
-  const { locationId, license, connected, lastDevice, oauth } = location;
+  const { locationId, license, claimed, connected, lastDevice, oauth } = location;
   const owner = license === null ? 'belongs to no license' : `belongs to ${license}`;
   const lines = [`${locationId} ${owner}. OAuth: ${oauth?.state ?? 'not authorised'}.`];
+  if (claimed === true)
+    lines.push(
+      `A Mac claimed it, and it is not assigned. To confirm: footbridge location assign ${locationId} LICENSE`,
+    );
   if (connected === null)
     lines.push(
       lastDevice === null

@@ -21,6 +21,7 @@ interface Device {
 
 interface PairingCode {
   readonly locationId: string;
+  readonly license: string;
   readonly code: string;
   readonly expiresAt: string;
 }
@@ -69,7 +70,7 @@ export function deviceCommand(program: Command): void {
       const created = await operator().call<PairingCode>('POST', path);
       output.result(created.code, { ...created });
       output.hint(
-        'Valid for 15 minutes, for one Mac. Its owner runs npx footbridge-agent@latest setup and enters the code.',
+        `For ${printable(locationId)}, with a seat of ${printable(created.license)}. Valid for 15 minutes, for one Mac. Its owner runs npx footbridge-agent@latest setup and enters the code.`,
       );
     });
 

@@ -29,7 +29,10 @@ export function locationCommand(program: Command): void {
         locations.map((entry) => ({ ...entry })),
         [
           { title: 'LOCATION', value: (row) => String(row['locationId']) },
-          { title: 'STATE', value: (row) => String(row['state']) },
+          {
+            title: 'STATE',
+            value: ({ state, claimed }) => (claimed === true ? 'claimed, not assigned' : String(state)),
+          },
           { title: 'LICENSE', value: ({ license }) => (typeof license === 'string' ? license : '–') },
           { title: 'MAC', value: (row) => nested(row, 'connected', 'name') ?? 'not connected' },
           {

@@ -31,6 +31,7 @@ export const TEXTS = {
   problems: (count: number) => `${count} ${count === 1 ? 'tenant needs' : 'tenants need'} attention.`,
   findTenant: 'Find a tenant',
   messagesOf: 'Messages',
+  claimed: 'claimed, not assigned',
   search: 'Phone number, message id, request id or contact id',
   searchButton: 'Search',
   location: 'Location',
@@ -178,6 +179,10 @@ export const PAIR_TEXTS = {
   locationHint: 'The id of the sub-account in HighLevel.',
   license: 'License',
   licenseHint: 'This location has no license yet. The Mac takes a seat of the one you choose.',
+  claimedHint:
+    'A Mac claimed this location by itself. Choose the license that it belongs to: Macs of other licenses are disconnected.',
+  choose: 'Choose a license',
+  seatOf: (license: string) => `The Mac takes a seat of “${license}”.`,
   create: 'Create pairing code',
   newCode: 'Create a new code',
   steps: 'On the Mac',

@@ -52,6 +52,7 @@ const location = object({
   state: text,
   licenseId: textOrNull,
   license: textOrNull,
+  claimed: flag,
   connected: nullable(
     object({ deviceId: text, name: text, since: time, node: text, epoch: count, state: nullable(macState) }),
   ),
@@ -110,7 +111,7 @@ export const listLocations = call('GET', '/operator/locations', {
   locations: 'filtered',
   response: object({ locations: list(location) }),
   notes:
-    '`connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',
+    '`claimed`: a Mac claimed the location, and the operator has not confirmed it by assigning it. `connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',
 });
 
 export const assignLocation = call('PUT', '/operator/locations/:locationId', {
@@ -119,17 +120,19 @@ export const assignLocation = call('PUT', '/operator/locations/:locationId', {
   body: strict({ licenseId: { ...nullable(rowId), description: 'the id of a license, or null' } }),
   response: location,
   errors: ['NOT_FOUND', 'CONFLICT'],
-  notes: '`licenseId` null releases it.',
+  notes:
+    '`licenseId` null releases it. Assigning a location to the license that a Mac claimed it for confirms that.',
 });
 
 export const createPairingCode = call('POST', '/operator/locations/:locationId/pairing-codes', {
   summary: 'Create a code that pairs a Mac with a location',
   locations: 'none',
   status: 201,
-  response: object({ locationId: text, code: text, expiresAt: time }),
+  response: object({ locationId: text, licenseId: text, license: text, code: text, expiresAt: time }),
   secret: true,
   errors: ['CONFLICT'],
-  notes: '409 `CONFLICT` when no license owns the location. The code is shown here only.',
+  notes:
+    'The Mac takes a seat of the license that the response names. 409 `CONFLICT` when no license owns the location, or when a Mac claimed it, there are several licenses and the operator has not assigned it. The code is shown here only.',
 });
 
 export const disconnectLocation = call('POST', '/operator/locations/:locationId/disconnect', {

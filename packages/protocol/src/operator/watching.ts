@@ -42,6 +42,7 @@ export const listTenants = call('GET', '/operator/tenants', {
       object({
         locationId: text,
         license: textOrNull,
+        claimed: flag,
         liveness,
         links: list(
           object({

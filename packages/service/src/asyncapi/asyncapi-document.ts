@@ -52,7 +52,7 @@ export const CLOSE_MEANINGS: Readonly<Record<CloseCode, readonly [meaning: strin
   [CLOSE.displaced]: ['Another Mac took over the location.', 'stays away'],
   [CLOSE.suspended]: ['The license is suspended, or the device is no longer active.', 'stays away'],
   [CLOSE.foreignLocation]: [
-    'The location belongs to another license, or is not assigned to this one.',
+    'The location belongs to another license, or is not assigned to this one, or the Mac was paired with a code for another location.',
     'stays away',
   ],
 };

@@ -129,7 +129,7 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
         take: takeUpload,
         deviceAuth,
         switchboard,
-        owns: (locationId, licenseId) => claims.owns(locationId, licenseId),
+        mayServe: (locationId, device) => claims.mayServe(locationId, device),
         limits,
       }),
     ],

@@ -460,6 +460,25 @@ const seenRequests: Migration = {
   },
 };
 
+/** Locations that the operator assigned, as the audit log has it, are confirmed. Codes and their tokens belong to one license and location. */
+const confirmedLocations: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .alterTable('locations')
+      .addColumn('confirmed', 'integer', (c) => c.notNull().defaultTo(0))
+      .execute();
+    await sql`
+      UPDATE locations SET confirmed = 1
+      WHERE license_id IS NOT NULL
+        AND (SELECT max(at) FROM audit WHERE target = location_id AND action = 'location.assigned')
+          > (SELECT coalesce(max(at), 0) FROM audit WHERE target = location_id AND action = 'location.released')`.execute(
+      db,
+    );
+    await db.schema.alterTable('pairing_codes').addColumn('license_id', 'text').execute();
+    await db.schema.alterTable('devices').addColumn('location_id', 'text').execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -496,4 +515,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0021-entries-of-claims': entriesOfClaims,
   '0022-refused-installs': refusedInstalls,
   '0023-seen-requests': seenRequests,
+  '0024-confirmed-locations': confirmedLocations,
 };

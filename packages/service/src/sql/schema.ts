@@ -21,6 +21,8 @@ export interface Schema {
     os_version: string;
     app_version: string;
     token_hash: string;
+    /** The only location that the token is good for. Null: any location of the license. */
+    location_id: string | null;
     status: 'active' | 'deactivated' | 'revoked';
     activated_at: number;
     last_seen_at: number;
@@ -32,6 +34,8 @@ export interface Schema {
     state: 'unassigned' | 'bound' | 'released';
     /** The device that bound the location last. */
     device_row: string | null;
+    /** 1: the operator assigned the location to the license. 0: one of its Macs claimed it. */
+    confirmed: Generated<number>;
     created_at: number;
     updated_at: number;
   };
@@ -39,6 +43,8 @@ export interface Schema {
   pairing_codes: {
     code_hash: string;
     location_id: string;
+    /** The license that owned the location when the code was made. Null: an earlier version of the service made it. */
+    license_id: string | null;
     created_at: number;
     expires_at: number;
     used_at: number | null;

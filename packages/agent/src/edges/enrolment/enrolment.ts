@@ -164,7 +164,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   LICENSE_INVALID: 'The license key is unknown or revoked. Check it with the operator of the service',
   LICENSE_SUSPENDED: 'The license is suspended. Contact the operator of the service',
   PAIRING_CODE_INVALID:
-    'The pairing code is wrong. Check it, or ask the operator of the service for a new one',
+    'The pairing code is wrong or no longer valid. Check it, or ask the operator of the service for a new one',
   PAIRING_CODE_USED: 'The pairing code was already used. Ask the operator of the service for a new one',
   PAIRING_CODE_EXPIRED:
     'The pairing code is older than 15 minutes. Ask the operator of the service for a new one',

@@ -64,6 +64,7 @@ function afterCloseCode(
   { code, reason }: Extract<SessionEnd, { how: 'closed' }>,
   protocolWaitMs: number,
 ): NextAction {
+  if (code === CLOSE.foreignLocation && reason !== '') return stayAway(code, reason);
   if (staysAway(code)) {
     return stayAway(code, STAY_AWAY_REASONS[code] ?? `the service closed the connection with ${code}`);
   }

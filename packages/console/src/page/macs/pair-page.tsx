@@ -12,6 +12,7 @@ import { QrCode } from './qr-code.tsx';
 interface Location {
   readonly locationId: string;
   readonly licenseId: string | null;
+  readonly claimed: boolean;
   readonly connected: { readonly name: string; readonly since: string } | null;
 }
 
@@ -23,6 +24,7 @@ interface License {
 
 interface Pairing {
   readonly locationId: string;
+  readonly license: string;
   readonly code: string;
   readonly expiresAt: string;
   /** Connection time of the Mac that was connected for the location before the code was created. */
@@ -43,8 +45,12 @@ export function PairPage() {
   const licenses = owners.value?.licenses.filter(({ status }) => status === 'active') ?? [];
   // The form submits the trimmed id, so the license must be looked up by it too.
   const wantedId = wanted.value.trim();
+  const wantedLocation = find(wantedId);
+  const isClaimed = wantedLocation?.claimed === true && licenses.length > 1;
   const needsLicense =
-    wantedId !== '' && known.value !== undefined && (find(wantedId)?.licenseId ?? null) === null;
+    wantedId !== '' &&
+    known.value !== undefined &&
+    (isClaimed || (wantedLocation?.licenseId ?? null) === null);
 
   async function create(locationId: string, licenseId: string | undefined): Promise<void> {
     const path = `/operator/locations/${encodeURIComponent(locationId)}`;
@@ -97,7 +103,8 @@ export function PairPage() {
           <>
             <label>
               {PAIR_TEXTS.license}
-              <select name="licenseId" aria-describedby="license-hint">
+              <select name="licenseId" aria-describedby="license-hint" required>
+                {licenses.length > 1 && <option value="">{PAIR_TEXTS.choose}</option>}
                 {licenses.map(({ id, label }) => (
                   <option key={id} value={id}>
                     {label}
@@ -106,7 +113,7 @@ export function PairPage() {
               </select>
             </label>
             <p id="license-hint" class="hint">
-              {PAIR_TEXTS.licenseHint}
+              {isClaimed ? PAIR_TEXTS.claimedHint : PAIR_TEXTS.licenseHint}
             </p>
           </>
         )}
@@ -130,6 +137,9 @@ function Code({ pairing, arrived }: { readonly pairing: Pairing; readonly arrive
     <section class="card pairing">
       <div class="pairing-words">
         <h2>{PAIR_TEXTS.steps}</h2>
+        <p class="hint">
+          <bdi>{PAIR_TEXTS.seatOf(pairing.license)}</bdi>
+        </p>
         <CopyField label={PAIR_TEXTS.stepOne} value={PAIR_TEXTS.command} />
         {arrived === undefined && !isOver && <CopyField label={PAIR_TEXTS.stepTwo} value={pairing.code} />}
         <p role="status" class={arrived === undefined ? 'hint' : 'result result-good'}>

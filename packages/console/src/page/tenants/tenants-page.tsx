@@ -22,6 +22,7 @@ interface Link {
 interface Tenant {
   readonly locationId: string;
   readonly license: string | null;
+  readonly claimed: boolean;
   readonly links: readonly Link[];
   readonly problem: {
     readonly link: string;
@@ -126,7 +127,7 @@ function More({ count, show }: { readonly count: number; readonly show: () => vo
 
 const hadNoMac = ({ link, since }: NonNullable<Tenant['problem']>) => link === 'mac' && since === null;
 
-function TenantCard({ tenant: { locationId, license, links, problem } }: { tenant: Tenant }) {
+function TenantCard({ tenant: { locationId, license, claimed, links, problem } }: { tenant: Tenant }) {
   return (
     <li class={problem === null ? 'card tenant' : 'card tenant is-broken'}>
       <div class="tenant-head">
@@ -136,6 +137,7 @@ function TenantCard({ tenant: { locationId, license, links, problem } }: { tenan
         {license !== null && (
           <span class="hint">
             <bdi>{license}</bdi>
+            {claimed && ` (${TEXTS.claimed})`}
           </span>
         )}
         <a data-row href={hrefOf('/messages', { locationId })} onClick={follow}>

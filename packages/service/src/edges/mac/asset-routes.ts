@@ -18,8 +18,7 @@ export interface AssetUploadDeps {
   readonly take: (upload: Upload) => Promise<UploadOutcome>;
   readonly deviceAuth: Pick<DeviceAuth, 'authenticate'>;
   readonly switchboard: Pick<Switchboard, 'boundMacs'>;
-  /** Whether a license owns a location. */
-  readonly owns: (locationId: LocationId, licenseId: string) => Promise<boolean>;
+  readonly mayServe: (locationId: LocationId, device: DeviceIdentity) => Promise<boolean>;
   readonly limits: Limits;
 }
 
@@ -126,10 +125,10 @@ async function authenticated(
 /** Returns the location that this device holds now, on any node. */
 async function boundLocation(
   device: DeviceIdentity,
-  { switchboard, owns }: AssetUploadDeps,
+  { switchboard, mayServe }: AssetUploadDeps,
 ): Promise<string> {
   for (const { locationId } of await switchboard.boundMacs({ deviceId: device.deviceId }))
-    if (await owns(locationId, device.licenseId)) return locationId;
+    if (await mayServe(locationId, device)) return locationId;
   throw new RequestError('CONFLICT', {
     message: 'This Mac does not hold a location now. Connect and register, then send the file again.',
   });

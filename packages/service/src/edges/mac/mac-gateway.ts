@@ -31,7 +31,7 @@ import { SlowReaders } from './slow-readers.ts';
 
 export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'frameMemory'> {
   readonly deviceAuth: Pick<DeviceAuth, 'authenticate' | 'confirm' | 'retain' | 'release' | 'onStatusChange'>;
-  readonly claims: Pick<LocationClaims, 'claim' | 'owns'>;
+  readonly claims: Pick<LocationClaims, 'claim' | 'mayServe'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
   readonly tokenUse: Pick<TokenUse, 'connected'>;
   readonly changes: Pick<Changes, 'listen'>;
@@ -309,7 +309,7 @@ class Gateway implements MacGateway, SessionHost {
     const { locationId, device } = session;
     if (locationId === undefined) return;
     try {
-      if (!(await claims.owns(locationId, device.licenseId))) session.lostLocation('unassigned');
+      if (!(await claims.mayServe(locationId, device))) session.lostLocation('unassigned');
     } catch (error) {
       log.error(
         { event: 'location.owner_check_failed', err: error, locationId },

@@ -22,7 +22,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { DeviceIdentity, AuthStatus } from '../../flows/enrol/authenticate-device.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
-import type { ClaimOutcome } from '../../ports/licenses/licenses.ts';
+import type { Admittance } from '../../flows/enrol/claim-location.ts';
 import type { LedgerEntry, MacLedger, SendLedger } from '../../ports/switchboard/send-ledger.ts';
 import type {
   DisconnectReason,
@@ -70,7 +70,7 @@ export interface MacEvents {
 /** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
 export interface Admission {
   confirm(device: DeviceIdentity): Promise<AuthStatus>;
-  claim(locationId: LocationId, device: DeviceIdentity): Promise<ClaimOutcome>;
+  claim(locationId: LocationId, device: DeviceIdentity): Promise<Admittance>;
   introduced(device: DeviceIdentity, versions: { osVersion: string; appVersion: string }): void;
 }
 
@@ -129,12 +129,19 @@ const DISCONNECTS: Readonly<Record<DisconnectReason, readonly [CloseCode, string
   resumed: [CLOSE.protocol, 'this device connected again'],
   fenced: [CLOSE.goingAway, 'the service lost its hold on this location; come back'],
   closed: [CLOSE.protocol, 'disconnected by the operator'],
+  moved: [CLOSE.foreignLocation, 'this location is not assigned to your license'],
 };
 
 const CLOSE_BY_STATUS: Readonly<Record<Exclude<AuthStatus, 'active'>, readonly [CloseCode, string]>> = {
   suspended: [CLOSE.suspended, 'the license is suspended'],
   inactive: [CLOSE.suspended, 'this device is no longer active'],
   replaced: [CLOSE.protocol, 'this device was activated again; connect with its new token'],
+};
+
+const LOST: Readonly<Record<Exclude<Admittance, 'owned'>, string>> = {
+  foreign: 'this location belongs to another license',
+  unassigned: DISCONNECTS.moved[1],
+  other_location: 'this Mac was paired for another location; pair it again with a code for this one',
 };
 
 /** What a Mac that confirms `send` frames lists among its capabilities (M10). */
@@ -581,13 +588,8 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (this.device.status !== 'active') this.end(...CLOSE_BY_STATUS[this.device.status]);
   }
 
-  lostLocation(why: Exclude<ClaimOutcome, 'owned'>): void {
-    this.end(
-      CLOSE.foreignLocation,
-      why === 'foreign'
-        ? 'this location belongs to another license'
-        : 'this location is not assigned to your license',
-    );
+  lostLocation(why: keyof typeof LOST): void {
+    this.end(CLOSE.foreignLocation, LOST[why]);
   }
 
   disconnect(reason: DisconnectReason): void {

@@ -64,7 +64,12 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
     app.post<OfLocation>('/operator/locations/:locationId/pairing-codes', async (request, reply) => {
       const locationId = read(request.params.locationId);
       const created = await licenseAdmin.createPairingCode(locationId, request.operator.label);
-      if (created === undefined)
+      if (created.kind === 'claimed')
+        throw operatorError(
+          'CONFLICT',
+          `A Mac of “${created.license}” claimed this location by itself, and there are several licenses. Say which one it belongs to with \`footbridge location assign LOCATION LICENSE\`, then create the code.`,
+        );
+      if (created.kind === 'no_license')
         throw operatorError(
           'CONFLICT',
           'No license owns this location, so no Mac can take a seat for it. Assign one with `footbridge location assign LOCATION LICENSE`.',
@@ -73,7 +78,13 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
       return reply
         .code(201)
         .header('Cache-Control', 'no-store')
-        .send({ locationId, code, expiresAt: isoTime(created.expiresAt) });
+        .send({
+          locationId,
+          licenseId: created.licenseId,
+          license: created.license,
+          code,
+          expiresAt: isoTime(created.expiresAt),
+        });
     });
 
     app.post<OfLocation>(

@@ -32,9 +32,10 @@ export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   };
 }
 
-const view = ({ locationId, license, links, problem, liveness }: Tenant) => ({
+const view = ({ locationId, license, claimed, links, problem, liveness }: Tenant) => ({
   locationId,
   license,
+  claimed,
   liveness: livenessView(liveness),
   links: links.map(withTime),
   problem: problem === null ? null : problemView(problem),

@@ -21,6 +21,7 @@ class Store {
       deviceRow: `dev_${this.rows.size}`,
       deviceId: `mac-${this.rows.size}`,
       licenseId: 'lic_1',
+      onlyLocation: null,
       tokenHash: hashSecret(token),
       osVersion: '26.1',
       appVersion: '1.0.0',

@@ -23,6 +23,8 @@ export interface DeviceIdentity {
   readonly deviceRow: string;
   readonly deviceId: string;
   readonly licenseId: string;
+  /** The only location that the token is good for. Null: any location of the license. */
+  readonly onlyLocation: string | null;
   /** The versions that the Mac reported last. */
   osVersion: string;
   appVersion: string;
@@ -150,6 +152,7 @@ export class DeviceAuth {
     deviceRow,
     deviceId,
     licenseId,
+    onlyLocation,
     tokenHash,
     osVersion,
     appVersion,
@@ -160,6 +163,7 @@ export class DeviceAuth {
       deviceRow,
       deviceId,
       licenseId,
+      onlyLocation,
       osVersion,
       appVersion,
       status: statusOf({ tokenHash, ...states }, tokenHash),

@@ -6,8 +6,8 @@ import type { ClaimOutcome, LocationOwner } from '../../ports/licenses/licenses.
 import { LocationClaims } from './claim-location.ts';
 
 const loc1 = asLocationId('loc1') ?? expect.fail('not a location');
-const ours = { licenseId: 'lic_1', deviceRow: 'dev_1' };
-const theirs = { licenseId: 'lic_2', deviceRow: 'dev_2' };
+const ours = { licenseId: 'lic_1', deviceRow: 'dev_1', onlyLocation: null };
+const theirs = { licenseId: 'lic_2', deviceRow: 'dev_2', onlyLocation: null };
 
 function open() {
   const owners = new Map<LocationId, LocationOwner>();
@@ -58,8 +58,8 @@ describe('LocationClaims', () => {
     for (let again = 0; again < 3; again++) expect(await claims.claim(loc1, ours)).toBe('owned');
     expect(calls).toEqual(['owners 1', 'claim']);
     expect(await claims.claim(loc1, theirs)).toBe('foreign');
-    expect(await claims.owns(loc1, 'lic_1')).toBe(true);
-    expect(await claims.owns(loc1, 'lic_2')).toBe(false);
+    expect(await claims.mayServe(loc1, ours)).toBe(true);
+    expect(await claims.mayServe(loc1, theirs)).toBe(false);
     expect(calls).toHaveLength(2);
   });
 
@@ -85,6 +85,6 @@ describe('LocationClaims', () => {
       owners.set(loc1, theirs);
       notify('loc1');
     });
-    expect(await claims.owns(loc1, 'lic_1')).toBe(false);
+    expect(await claims.mayServe(loc1, ours)).toBe(false);
   });
 });

@@ -13,7 +13,12 @@ import { Batcher } from '../../batcher.ts';
 export interface Claimant {
   readonly licenseId: string;
   readonly deviceRow: string;
+  /** The only location that its token is good for. Null: any location of the license. */
+  readonly onlyLocation: string | null;
 }
+
+/** `other_location`: the Mac was paired with a code, which was for another location. */
+export type Admittance = ClaimOutcome | 'other_location';
 
 export interface LocationClaimsDeps {
   readonly licenses: Pick<Licenses, 'claim' | 'owners'>;
@@ -40,7 +45,9 @@ export class LocationClaims {
   }
 
   /** Claims the location for a license if it is free and `LOCATION_CLAIM` allows it. */
-  async claim(locationId: LocationId, { licenseId, deviceRow }: Claimant): Promise<ClaimOutcome> {
+  async claim(locationId: LocationId, claimant: Claimant): Promise<Admittance> {
+    const { licenseId, deviceRow, onlyLocation } = claimant;
+    if (onlyLocation !== null && onlyLocation !== locationId) return 'other_location';
     const owner = await this.#ownerOf(locationId);
     if (owner !== undefined && owner.licenseId !== licenseId) return 'foreign';
     if (owner?.deviceRow === deviceRow) return 'owned';
@@ -50,7 +57,12 @@ export class LocationClaims {
     return claim;
   }
 
-  async owns(locationId: LocationId, licenseId: string): Promise<boolean> {
+  /** Whether a Mac with this token may serve the location. */
+  async mayServe(
+    locationId: LocationId,
+    { licenseId, onlyLocation }: Omit<Claimant, 'deviceRow'>,
+  ): Promise<boolean> {
+    if (onlyLocation !== null && onlyLocation !== locationId) return false;
     return (await this.#ownerOf(locationId))?.licenseId === licenseId;
   }
 

@@ -10,6 +10,7 @@ import type {
   LicenseChange,
   LicenseChangeOutcome,
   Licenses,
+  PairingCodeOutcome,
 } from '../../ports/licenses/licenses.ts';
 import { hashSecret } from '../../ports/licenses/secret-hash.ts';
 import type { Switchboard } from '../../ports/switchboard/switchboard.ts';
@@ -30,8 +31,12 @@ export interface LicenseAdminDeps {
 const PAIRING_CODE_VALID_MS = 15 * 60_000;
 
 export interface PairingCode {
+  readonly kind: 'created';
   readonly code: string;
   readonly expiresAt: number;
+  /** The license that the Mac takes a seat of. */
+  readonly licenseId: string;
+  readonly license: string;
 }
 
 /**
@@ -94,6 +99,8 @@ export class LicenseAdmin {
     const outcome = await this.#deps.licenses.assign(locationId, licenseId);
     if (outcome.kind !== 'changed') return outcome;
     await this.#announce('location', locationId);
+    // The response means that no later text reaches a Mac of the license that owned the location before.
+    if (outcome.before !== licenseId) await this.#deps.switchboard.disconnect(locationId, 'moved');
     const action = licenseId === null ? 'location.released' : 'location.assigned';
     await this.#record(by, action, locationId, { from: outcome.before, to: licenseId });
     return outcome;
@@ -101,20 +108,25 @@ export class LicenseAdmin {
 
   /**
    * Creates a code that activates one Mac for the location within 15 minutes (M12). The result is the only place where it appears.
-   * Resolves with undefined when no license owns the location.
+   * With several licenses, the operator has to have confirmed which one owns the location (M8).
    */
-  async createPairingCode(locationId: LocationId, by: string): Promise<PairingCode | undefined> {
+  async createPairingCode(
+    locationId: LocationId,
+    by: string,
+  ): Promise<PairingCode | Exclude<PairingCodeOutcome, { kind: 'created' }>> {
     const { shown, symbols } = newPairingCode();
     const expiresAt = this.#deps.clock.now() + PAIRING_CODE_VALID_MS;
     const codeHash = hashSecret(symbols);
-    if (!(await this.#deps.licenses.createPairingCode({ codeHash, locationId, expiresAt }))) return undefined;
-    await this.#record(by, 'location.pairing_code_created', locationId, {});
-    return { code: shown, expiresAt };
+    const outcome = await this.#deps.licenses.createPairingCode({ codeHash, locationId, expiresAt });
+    if (outcome.kind !== 'created') return outcome;
+    const { licenseId } = outcome;
+    await this.#record(by, 'location.pairing_code_created', locationId, { licenseId });
+    return { ...outcome, code: shown, expiresAt };
   }
 
   /** Disconnects the Mac that holds the location. The Mac may reconnect. */
   async disconnectLocation(locationId: LocationId, by: string): Promise<void> {
-    await this.#deps.switchboard.disconnect(locationId);
+    await this.#deps.switchboard.disconnect(locationId, 'closed');
     await this.#record(by, 'location.disconnected', locationId, {});
   }
 

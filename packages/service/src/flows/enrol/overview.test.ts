@@ -34,6 +34,7 @@ function start(count: number, { connected, granted = [] }: Known = {}) {
     state: 'bound' as const,
     licenseId: 'lic_1',
     license: 'Office',
+    claimed: false,
     lastDevice: { id: 'dev_1', deviceId: 'mac-1', name: 'Desk', lastSeenAt: 0 },
   })).sort((one, other) => (one.locationId < other.locationId ? -1 : 1));
   const clock = new FakeClock();

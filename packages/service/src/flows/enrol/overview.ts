@@ -163,6 +163,7 @@ const unassigned = (locationId: string): LocationDetails => ({
   state: 'unassigned',
   licenseId: null,
   license: null,
+  claimed: false,
   lastDevice: null,
 });
 

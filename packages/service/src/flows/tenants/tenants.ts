@@ -10,6 +10,7 @@ import type { LineTraffic, Problem, RecentCalls, TenantFacts, TenantPath } from 
 export interface TenantLocation {
   readonly locationId: string;
   readonly license: string | null;
+  readonly claimed: boolean;
   readonly connected: {
     readonly name: string;
     readonly since: number;
@@ -31,6 +32,8 @@ export interface TenantsDeps {
 
 export interface Tenant extends TenantPath {
   readonly license: string | null;
+  /** A Mac of the license claimed the location, and the operator has not confirmed it. */
+  readonly claimed: boolean;
   readonly liveness: Liveness | null;
 }
 
@@ -63,9 +66,9 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   const shown = found.slice(0, query.limit);
   const lastWebhooks = await deps.journal.lastWebhooks(shown.map(({ facts }) => facts.locationId));
   return {
-    tenants: shown.map(({ facts, license }) => {
+    tenants: shown.map(({ facts, license, claimed }) => {
       const path = tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null });
-      return { ...path, license, liveness: livenessOf(path.broken) };
+      return { ...path, license, claimed, liveness: livenessOf(path.broken) };
     }),
     total: own.length,
     broken: broken.length,
@@ -96,11 +99,12 @@ export function lineOf(
 async function tenantFacts(
   deps: Omit<TenantsDeps, 'journal'>,
   { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
-): Promise<{ facts: TenantFacts; license: string | null }[]> {
+): Promise<{ facts: TenantFacts; license: string | null; claimed: boolean }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
   const hasPrivateToken = await deps.privateTokenCheck();
   return locations.map((location) => ({
     license: location.license,
+    claimed: location.claimed,
     facts: factsOf(deps, location, tokenOf(location, hasPrivateToken)),
   }));
 }

@@ -38,8 +38,13 @@ export class SqlDevices {
     });
   }
 
-  /** The caller has locked the license. */
-  async activateFor(tx: Queries, license: LicenseRow, request: NewDevice): Promise<Activation> {
+  /** The caller has locked the license. The token is good for any location of the license, or only for the given one. */
+  async activateFor(
+    tx: Queries,
+    license: LicenseRow,
+    request: NewDevice,
+    onlyLocation: string | null = null,
+  ): Promise<Activation> {
     if (license.status === 'revoked') return { kind: 'unknown_key' };
     if (license.status === 'suspended') return { kind: 'suspended' };
     const device = await this.#find(tx, license.id, request.deviceId);
@@ -49,7 +54,7 @@ export class SqlDevices {
     const again = device?.status === 'active';
     const max = license.max_seats;
     if (!again && used >= max) return { kind: 'exhausted', licenseId: license.id, seats: { used, max } };
-    const deviceRow = await this.#takeSeat(tx, license.id, device, request);
+    const deviceRow = await this.#takeSeat(tx, license.id, device, request, onlyLocation);
     const seats = { used: again ? used : used + 1, max };
     return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };
   }
@@ -68,6 +73,7 @@ export class SqlDevices {
     licenseId: string,
     known: DeviceRow | undefined,
     request: NewDevice,
+    onlyLocation: string | null,
   ): Promise<string> {
     const now = this.#store.clock.now();
     const values = {
@@ -75,6 +81,7 @@ export class SqlDevices {
       os_version: request.osVersion,
       app_version: request.appVersion,
       token_hash: request.tokenHash,
+      location_id: onlyLocation,
       status: 'active' as const,
       activated_at: now,
       last_seen_at: now,
@@ -207,6 +214,7 @@ const standings = (db: Database) =>
       'devices.id as deviceRow',
       'devices.device_id as deviceId',
       'devices.license_id as licenseId',
+      'devices.location_id as onlyLocation',
       'devices.token_hash as tokenHash',
       'devices.os_version as osVersion',
       'devices.app_version as appVersion',

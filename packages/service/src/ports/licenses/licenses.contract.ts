@@ -62,21 +62,45 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         });
 
       it('M12 needs a license that owns the location', async () => {
-        expect(await createCode('code')).toBe(false);
+        expect(await createCode('code')).toEqual({ kind: 'no_license' });
         expect(await pair('code', 'mac-0001')).toEqual({ kind: 'unknown_code' });
         const { license } = await create();
         await licenses.assign(LOCATION, license.id);
-        expect(await createCode('code')).toBe(true);
-        await licenses.assign(LOCATION, null);
-        expect(await pair('code', 'mac-0001')).toEqual({ kind: 'unknown_code' });
+        const expected = { kind: 'created', licenseId: license.id, license: license.label };
+        expect(await createCode('code')).toEqual(expected);
       });
 
-      it('M12 a code activates one device for the present owner of the location, once, on any node', async () => {
+      it('M8 a code becomes invalid when its location moves, also when it moves back', async () => {
+        const [{ license }, { license: next }] = [await create(5), await create(5)];
+        for (const elsewhere of [next.id, null]) {
+          const code = `code before ${elsewhere}`;
+          await licenses.assign(LOCATION, license.id);
+          await createCode(code);
+          await otherNode.assign(LOCATION, elsewhere);
+          expect(await pair(code, 'mac-0001')).toEqual({ kind: 'unknown_code' });
+          await otherNode.assign(LOCATION, license.id);
+          expect(await pair(code, 'mac-0001')).toEqual({ kind: 'unknown_code' });
+        }
+      });
+
+      it('M8 a claimed location gets a code while there is one license, and later once the operator confirmed it', async () => {
+        const { license, keyHash } = await create();
+        const deviceRow = rowOf(await activate(keyHash, 'mac-0001'));
+        await licenses.claim({ locationId: LOCATION, licenseId: license.id, deviceRow }, 'auto');
+        expect(await createCode('only license')).toMatchObject({ kind: 'created' });
+        await create();
+        expect(await createCode('claimed')).toEqual({ kind: 'claimed', license: license.label });
+        expect(await otherNode.findLocation(LOCATION)).toMatchObject({ claimed: true });
+        await licenses.assign(LOCATION, license.id);
+        expect(await otherNode.findLocation(LOCATION)).toMatchObject({ claimed: false });
+        await licenses.claim({ locationId: LOCATION, licenseId: license.id, deviceRow }, 'auto');
+        expect(await createCode('confirmed')).toMatchObject({ kind: 'created' });
+      });
+
+      it('M12 a code activates one device, once, on any node', async () => {
         const { license } = await create(5);
-        const { license: next } = await create(5);
         await licenses.assign(LOCATION, license.id);
         await createCode('code');
-        await licenses.assign(LOCATION, next.id);
         const outcomes = await Promise.all(
           Array.from({ length: 8 }, (_, index) =>
             pair('code', `mac-000${index}`, index % 2 === 0 ? licenses : otherNode),
@@ -84,10 +108,10 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         );
         const paired = outcomes.filter(({ kind }) => kind === 'paired');
         expect(paired).toMatchObject([
-          { locationId: LOCATION, activation: { kind: 'activated', licenseId: next.id, again: false } },
+          { locationId: LOCATION, activation: { kind: 'activated', licenseId: license.id, again: false } },
         ]);
         expect(outcomes.filter(({ kind }) => kind === 'used_code')).toHaveLength(7);
-        expect((await licenseNow(next.id)).seats.used).toBe(1);
+        expect((await licenseNow(license.id)).seats.used).toBe(1);
       });
 
       it('M12 a failed activation does not use the code up', async () => {
@@ -256,6 +280,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           deviceRow,
           deviceId: 'mac-0001',
           licenseId: license.id,
+          onlyLocation: null,
           tokenHash,
           device: 'active',
           license: 'suspended',
@@ -391,6 +416,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           state: 'bound',
           licenseId: ours.licenseId,
           license: 'Office',
+          claimed: true,
           lastDevice: {
             id: ours.deviceRow,
             deviceId: 'mac-0001',
@@ -423,6 +449,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           state: 'unassigned',
           licenseId: null,
           license: null,
+          claimed: false,
           lastDevice: null,
         });
         expect(await otherNode.assign(locationId, ours.licenseId)).toMatchObject({

@@ -62,6 +62,8 @@ export interface LocationDetails {
   readonly state: LocationState;
   readonly licenseId: string | null;
   readonly license: string | null;
+  /** A Mac of the license claimed the location, and the operator has not confirmed it. */
+  readonly claimed: boolean;
   readonly lastDevice: LastDevice | null;
 }
 
@@ -94,9 +96,15 @@ export type Activation =
   | { readonly kind: 'device_revoked' }
   | { readonly kind: 'exhausted'; readonly licenseId: string; readonly seats: Seats };
 
+export type PairingCodeOutcome =
+  | { readonly kind: 'created'; readonly licenseId: string; readonly license: string }
+  | { readonly kind: 'no_license' }
+  /** A Mac claimed the location, there are several licenses, and the operator has not confirmed it. */
+  | { readonly kind: 'claimed'; readonly license: string };
+
 export type PairingOutcome =
   | { readonly kind: 'paired'; readonly locationId: string; readonly activation: Activation }
-  /** Never created, removed a day after it ended, or its location has no license any more. */
+  /** Never created, removed a day after it ended, or its location has moved to another license or to none. */
   | { readonly kind: 'unknown_code' }
   | { readonly kind: 'used_code' }
   | { readonly kind: 'expired_code' };
@@ -106,6 +114,8 @@ export interface Standing {
   readonly deviceRow: string;
   readonly deviceId: string;
   readonly licenseId: string;
+  /** The only location that the token is good for. Null: any location of the license. */
+  readonly onlyLocation: string | null;
   readonly tokenHash: string;
   readonly osVersion: string;
   readonly appVersion: string;
@@ -151,7 +161,8 @@ export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
  * - States change only as `transitions.ts` allows.
  * - Seats are counted under a lock: a license never has more active devices than seats, also under simultaneous activations on
  *   several nodes (M7).
- * - A pairing code activates one device, also when several present it at once (M12).
+ * - A pairing code activates one device, also when several present it at once (M12), for the license that owned the location when it was
+ *   made. It becomes invalid when the location moves (M8).
  * - When several licenses claim a free location at once, exactly one gets it (M8).
  * - Keys, codes and tokens are passed in as hashes and never returned.
  * - When the database is unavailable, every method rejects with EngineError.
@@ -168,9 +179,13 @@ export interface Licenses {
   listLicenses(): Promise<License[]>;
 
   activate(request: ActivationRequest): Promise<Activation>;
-  /** Resolves with false when no license owns the location. Removes codes that ended a day ago. */
-  createPairingCode(code: { codeHash: string; locationId: LocationId; expiresAt: number }): Promise<boolean>;
-  /** Activates a device for the license that owns the location of the code. The code is used up only when that succeeds. */
+  /** Creates a code for the license that owns the location. Removes codes that ended a day ago. */
+  createPairingCode(code: {
+    codeHash: string;
+    locationId: LocationId;
+    expiresAt: number;
+  }): Promise<PairingCodeOutcome>;
+  /** Activates a device for the license and the location of the code. The code is used up only when that succeeds. */
   pair(request: PairingRequest): Promise<PairingOutcome>;
   /** Resolves with the device that had the token, or with undefined when no active device has it. */
   deactivate(tokenHash: string): Promise<{ deviceRow: string; licenseId: string } | undefined>;
@@ -196,7 +211,7 @@ export interface Licenses {
   ): Promise<ClaimOutcome>;
   /** Resolves with the owners of these locations, without those that have none. */
   owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>>;
-  /** Assigns a location to a license, or releases it with null. */
+  /** Assigns a location to a license, which also confirms what a Mac of that license claimed, or releases it with null. */
   assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome>;
   /** Counts all locations, including those without a license. */
   countLocations(): Promise<number>;

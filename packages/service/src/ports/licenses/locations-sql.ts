@@ -13,6 +13,7 @@ import type {
   LocationDetails,
   LocationOwner,
 } from './licenses.ts';
+import { licensesBesides } from './sql-store.ts';
 import type { Queries, SqlStore } from './sql-store.ts';
 import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
 
@@ -47,15 +48,8 @@ export class SqlLocations {
   async #mayTake(licenseId: string, mode: LocationClaimMode): Promise<boolean> {
     if (mode === 'operator') return false;
     return await this.#store.read('a location cannot be claimed', async (db) => {
-      const licenses = await db
-        .selectFrom('licenses')
-        .select(['id', 'max_seats'])
-        .where((eb) => eb.or([eb('status', '<>', 'revoked'), eb('id', '=', licenseId)]))
-        .orderBy((eb) => eb.case().when('id', '=', licenseId).then(0).else(1).end())
-        .limit(2)
-        .execute();
-      const [own] = licenses;
-      if (own === undefined || (mode === 'auto' && licenses.length > 1)) return false;
+      const [own, other] = await licensesBesides(db, licenseId);
+      if (own === undefined || (mode === 'auto' && other !== undefined)) return false;
       const { count } = await db
         .selectFrom('locations')
         .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -72,6 +66,7 @@ export class SqlLocations {
       license_id: licenseId,
       state: 'bound',
       device_row: deviceRow,
+      confirmed: 0,
       created_at: now,
       updated_at: now,
     };
@@ -107,7 +102,13 @@ export class SqlLocations {
       if (row === undefined) return 'unassigned';
       if (row.license_id !== null && row.license_id !== licenseId) return 'foreign';
       if (row.license_id === null && mode === 'operator') return 'unassigned';
-      await this.#update(tx, row, { license_id: licenseId, state: 'bound', device_row: deviceRow });
+      await this.#update(tx, row, {
+        license_id: licenseId,
+        state: 'bound',
+        device_row: deviceRow,
+        // Another Mac of the license may have claimed it meanwhile, or the operator assigned it.
+        confirmed: row.license_id === null ? 0 : row.confirmed,
+      });
       return 'owned';
     });
   }
@@ -142,7 +143,7 @@ export class SqlLocations {
   async #update(
     tx: Queries,
     row: LocationRow,
-    change: Pick<LocationRow, 'license_id' | 'state' | 'device_row'>,
+    change: Pick<LocationRow, 'license_id' | 'state' | 'device_row' | 'confirmed'>,
   ): Promise<LocationRow> {
     const changed = { ...change, updated_at: this.#store.clock.now() };
     await tx.updateTable('locations').set(changed).where('location_id', '=', row.location_id).execute();
@@ -183,7 +184,10 @@ export class SqlLocations {
       if (!possible) return { kind: 'impossible', from: row.state, to: state };
       // The last device is kept only while its license owns the location.
       const device_row = row.license_id === licenseId ? row.device_row : null;
-      const changed = await this.#update(tx, row, { license_id: licenseId, state, device_row });
+      const confirmed = licenseId === null ? 0 : 1;
+      const changed = await this.#update(tx, row, { license_id: licenseId, state, device_row, confirmed });
+      if (row.license_id !== licenseId)
+        await tx.deleteFrom('pairing_codes').where('location_id', '=', locationId).execute();
       return { kind: 'changed', location: locationOf(changed), before: row.license_id };
     });
   }
@@ -226,6 +230,7 @@ const selectDetails = (db: Database) =>
       'locations.location_id as locationId',
       'locations.state',
       'locations.license_id as licenseId',
+      'locations.confirmed',
       'licenses.label as license',
       'locations.device_row as deviceRow',
       'devices.device_id as deviceId',
@@ -236,10 +241,11 @@ const selectDetails = (db: Database) =>
 type DetailsRow = InferResult<ReturnType<typeof selectDetails>>[number];
 
 function detailsOf(row: DetailsRow): LocationDetails {
-  const { locationId, state, licenseId, license, deviceRow: id, deviceId, name, lastSeenAt } = row;
+  const { locationId, state, licenseId, license, confirmed, deviceRow: id, deviceId, name, lastSeenAt } = row;
   const isKnown = id !== null && deviceId !== null && name !== null && lastSeenAt !== null;
   const lastDevice = isKnown ? { id, deviceId, name, lastSeenAt } : null;
-  return { locationId, state, licenseId, license, lastDevice };
+  const claimed = licenseId !== null && confirmed === 0;
+  return { locationId, state, licenseId, license, claimed, lastDevice };
 }
 
 function locationOf(row: LocationRow): Location {

@@ -1,7 +1,8 @@
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { SqlDevices } from './devices-sql.ts';
-import type { PairingOutcome, PairingRequest } from './licenses.ts';
+import type { PairingCodeOutcome, PairingOutcome, PairingRequest } from './licenses.ts';
+import { licensesBesides } from './sql-store.ts';
 import type { SqlStore } from './sql-store.ts';
 
 const KEPT_MS = 24 * 3600_000;
@@ -16,10 +17,19 @@ export class SqlPairingCodes {
     this.#devices = devices;
   }
 
-  async create(code: { codeHash: string; locationId: LocationId; expiresAt: number }): Promise<boolean> {
+  async create(code: {
+    codeHash: string;
+    locationId: LocationId;
+    expiresAt: number;
+  }): Promise<PairingCodeOutcome> {
     return await this.#store.change('a pairing code cannot be stored', async (tx) => {
       const location = await this.#store.lockLocation(tx, code.locationId);
-      if ((location?.license_id ?? null) === null) return false;
+      const licenseId = location?.license_id ?? null;
+      if (location === undefined || licenseId === null) return { kind: 'no_license' };
+      const [owner, other] = await licensesBesides(tx, licenseId);
+      if (owner === undefined) return { kind: 'no_license' };
+      // Whose Mac came first says nothing about whose location it is (T64).
+      if (location.confirmed === 0 && other !== undefined) return { kind: 'claimed', license: owner.label };
       const now = this.#store.clock.now();
       await tx
         .deleteFrom('pairing_codes')
@@ -30,12 +40,13 @@ export class SqlPairingCodes {
         .values({
           code_hash: code.codeHash,
           location_id: code.locationId,
+          license_id: licenseId,
           created_at: now,
           expires_at: code.expiresAt,
           used_at: null,
         })
         .execute();
-      return true;
+      return { kind: 'created', licenseId, license: owner.label };
     });
   }
 
@@ -52,9 +63,10 @@ export class SqlPairingCodes {
         .where('location_id', '=', code.location_id)
         .executeTakeFirst();
       const id = location?.license_id ?? null;
-      const license = id === null ? undefined : await this.#store.lockLicense(tx, { id });
+      if (id === null || id !== code.license_id) return { kind: 'unknown_code' };
+      const license = await this.#store.lockLicense(tx, { id });
       if (license === undefined) return { kind: 'unknown_code' };
-      const activation = await this.#devices.activateFor(tx, license, request);
+      const activation = await this.#devices.activateFor(tx, license, request, code.location_id);
       if (activation.kind === 'activated')
         await tx
           .updateTable('pairing_codes')

@@ -75,6 +75,17 @@ export class SqlStore {
   }
 }
 
+/** Resolves with the license, in any state, and with one other that is not revoked. */
+export async function licensesBesides(db: Queries | Database, licenseId: string) {
+  return await db
+    .selectFrom('licenses')
+    .select(['id', 'label', 'max_seats'])
+    .where((eb) => eb.or([eb('status', '<>', 'revoked'), eb('id', '=', licenseId)]))
+    .orderBy((eb) => eb.case().when('id', '=', licenseId).then(0).else(1).end())
+    .limit(2)
+    .execute();
+}
+
 /** Unique ids that are readable in logs: `lic_…`, `dev_…`. */
 export function newRowId(prefix: string): string {
   return `${prefix}_${randomBytes(12).toString('base64url').replaceAll(/[-_]/g, '0')}`;

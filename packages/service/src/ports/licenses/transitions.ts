@@ -79,7 +79,7 @@ export const LOCATION_TRANSITIONS: readonly Transition<LocationState>[] = [
     from: 'none',
     to: 'bound',
     by: 'Mac',
-    rule: 'With LOCATION_CLAIM=first, or auto and a single license: the first license that requests the location owns it.',
+    rule: 'With LOCATION_CLAIM=first, or auto and a single license: the first license that requests the location owns it. It is shown as claimed until the operator confirms it.',
   },
   { from: 'none', to: 'bound', by: 'operator', rule: 'Assigned before the first Mac connected.' },
   {
@@ -93,13 +93,13 @@ export const LOCATION_TRANSITIONS: readonly Transition<LocationState>[] = [
     from: 'bound',
     to: 'bound',
     by: 'operator',
-    rule: 'Assigned to another license. Macs of the previous one are disconnected with 4504.',
+    rule: 'Assigned to another license: Macs of the previous one are disconnected with 4504, and pairing codes become invalid. Or assigned to the same license, which confirms what one of its Macs claimed.',
   },
   {
     from: 'bound',
     to: 'released',
     by: 'operator',
-    rule: 'No license owns the location. Its Mac is disconnected with 4504.',
+    rule: 'No license owns the location. Its Mac is disconnected with 4504, and pairing codes become invalid.',
   },
   {
     from: 'released',

@@ -24,7 +24,9 @@ export interface DisconnectNotice {
   readonly type: 'disconnect';
   readonly locationId: string;
   readonly sessionId: string;
-  readonly reason: DisconnectReason;
+  readonly reason: Exclude<DisconnectReason, 'moved'>;
+  /** Replaces the reason by `moved`. */
+  readonly hasMoved?: boolean;
 }
 
 /** Whose unconfirmed frames. */

@@ -127,8 +127,8 @@ class MemorySwitchboard implements Switchboard {
     this.#replies = listener;
   }
 
-  async disconnect(locationId: LocationId): Promise<void> {
-    this.#drop(locationId, 'closed');
+  async disconnect(locationId: LocationId, reason: 'closed' | 'moved'): Promise<void> {
+    this.#drop(locationId, reason);
   }
 
   async boundMacs(query: Pick<MacQuery, 'deviceId'> = {}): Promise<BoundMac[]> {

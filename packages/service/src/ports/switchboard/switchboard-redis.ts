@@ -292,9 +292,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     await this.#releaseInRedis(lease.locationId, lease.sessionId, this.frames.keeperOf(lease));
   }
 
-  async disconnect(locationId: LocationId): Promise<void> {
+  async disconnect(locationId: LocationId, reason: 'closed' | 'moved'): Promise<void> {
     const holder = await this.#leases.release(locationId);
-    if (holder !== undefined) this.#disconnectHolder(locationId, holder, 'closed');
+    if (holder !== undefined) this.#disconnectHolder(locationId, holder, reason);
   }
 
   async boundMacs(query: Pick<MacQuery, 'deviceId'> = {}): Promise<BoundMac[]> {
@@ -345,8 +345,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  onDisconnect({ locationId, sessionId, reason }: DisconnectNotice): void {
-    this.#disconnectSession(locationId as LocationId, sessionId, reason);
+  onDisconnect({ locationId, sessionId, reason, hasMoved = false }: DisconnectNotice): void {
+    this.#disconnectSession(locationId as LocationId, sessionId, hasMoved ? 'moved' : reason);
   }
 
   onTakeOver({ locationId, deviceId, epoch }: TakeOverRequest): HandedFrame[] {
@@ -474,6 +474,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     reason: DisconnectReason,
   ): void {
     if (node === this.#node) this.#disconnectSession(locationId, sessionId, reason);
+    // A node of an earlier version does not know `moved`.
+    else if (reason === 'moved')
+      this.#bus.disconnect(node, { locationId, sessionId, reason: 'closed', hasMoved: true });
     else this.#bus.disconnect(node, { locationId, sessionId, reason });
   }
 

@@ -288,18 +288,21 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       await accepting;
     });
 
-    it('M8 disconnects the Mac that holds the location, on any node', async () => {
-      const { first, last } = await start();
-      const location = freshLocation();
-      const mac = new TestConnection('device-1');
-      const lease = leaseOf(await last.bind(location, mac));
-      await first.disconnect(location);
-      await first.disconnect(freshLocation());
-      await until(() => mac.disconnects.length > 0, { what: 'the Mac is disconnected' });
-      expect(mac.disconnects).toEqual(['closed']);
-      expect(await last.confirm(lease)).toBe(false);
-      expect(await first.send(location, sendFrame())).toBe('not_connected');
-    });
+    it.each(['closed', 'moved'] as const)(
+      'M8 disconnects the Mac of a location, on any node: %s',
+      async (reason) => {
+        const { first, last } = await start();
+        const location = freshLocation();
+        const mac = new TestConnection('device-1');
+        const lease = leaseOf(await last.bind(location, mac));
+        await first.disconnect(location, reason);
+        await first.disconnect(freshLocation(), reason);
+        await until(() => mac.disconnects.length > 0, { what: 'the Mac is disconnected' });
+        expect(mac.disconnects).toEqual([reason]);
+        expect(await last.confirm(lease)).toBe(false);
+        expect(await first.send(location, sendFrame())).toBe('not_connected');
+      },
+    );
 
     it('M1 lists the connected Macs of all nodes', async () => {
       const { first, last } = await start();
@@ -483,7 +486,7 @@ class Model {
 
   async #disconnect(node: Switchboard, location: LocationId): Promise<void> {
     const owner = this.#owner.get(location);
-    await node.disconnect(location);
+    await node.disconnect(location, 'closed');
     this.#owner.delete(location);
     if (owner === undefined) return;
     this.#expectDisconnect(owner.mac, 'closed');

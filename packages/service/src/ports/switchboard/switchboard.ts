@@ -44,8 +44,9 @@ export interface StateReport {
  * - `resumed`: the same device bound the location over a new connection.
  * - `fenced`: the lease could not be renewed in time.
  * - `closed`: the operator disconnected the Mac.
+ * - `moved`: the operator assigned the location to another license, or released it.
  */
-export type DisconnectReason = 'displaced' | 'resumed' | 'fenced' | 'closed';
+export type DisconnectReason = 'displaced' | 'resumed' | 'fenced' | 'closed' | 'moved';
 
 /** Ownership of a location. Every action for the location carries a lease; the lease with the highest epoch is valid. */
 export interface Lease {
@@ -213,8 +214,8 @@ export interface Switchboard {
   reply(frame: ReachResultFrame): void;
   /** Replaces the listener of this node. */
   onReply(listener: ReachListener): void;
-  /** Disconnects the Mac that holds the location, on any node. */
-  disconnect(locationId: LocationId): Promise<void>;
+  /** Disconnects the Mac that holds the location, on any node. No later `send` reaches it. */
+  disconnect(locationId: LocationId, reason: 'closed' | 'moved'): Promise<void>;
   /**
    * Resolves with the connected Macs of all nodes, without their states, or only those of one device. A node that does not respond within
    * a second is left out.
