@@ -109,10 +109,10 @@ function container(bytes: Buffer): MediaTypeName | undefined {
   return undefined;
 }
 
-const OFFICE_FOLDERS: readonly [string, MediaTypeName][] = [
-  ['word/', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
-  ['xl/', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-  ['ppt/', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+const OFFICE_FOLDERS: readonly [Buffer, MediaTypeName][] = [
+  [Buffer.from('word/'), 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  [Buffer.from('xl/'), 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  [Buffer.from('ppt/'), 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
 ];
 const PACKAGE_TYPES: readonly MediaTypeName[] = [
   'application/vnd.oasis.opendocument.text',
@@ -120,28 +120,40 @@ const PACKAGE_TYPES: readonly MediaTypeName[] = [
   'application/vnd.oasis.opendocument.presentation',
   'application/epub+zip',
 ];
+const MIMETYPE = Buffer.from('mimetype');
+const CONTENT_TYPES = Buffer.from('[Content_Types].xml');
+const RELATIONS = Buffer.from('_rels/');
+
+const ENTRY_HEADER = Buffer.from('PK\x03\x04');
+const ENTRY_HEADER_BYTES = 30;
 
 /** OpenDocument and EPUB declare their type in the first entry; Office files are recognised by their folders. */
 function zip(bytes: Buffer): MediaTypeName {
-  const names = zipEntryNames(bytes);
-  if (names[0] === 'mimetype') {
+  if (nameLength(bytes, 0) === MIMETYPE.length && isNamed(bytes, 0, MIMETYPE)) {
     const declared = ascii(bytes, 38, 38 + 80);
     const type = PACKAGE_TYPES.find((candidate) => declared.startsWith(candidate));
     if (type) return type;
   }
-  if (names.includes('[Content_Types].xml') || names.some((name) => name.startsWith('_rels/'))) {
-    const folder = OFFICE_FOLDERS.find(([prefix]) => names.some((name) => name.startsWith(prefix)));
-    if (folder) return folder[1];
+  let isOffice = false;
+  const found = new Set<MediaTypeName>();
+  for (let at = 0; at >= 0 && at + ENTRY_HEADER_BYTES <= bytes.length;) {
+    isOffice ||= isNamed(bytes, at, CONTENT_TYPES) || isNamed(bytes, at, RELATIONS);
+    for (const [folder, type] of OFFICE_FOLDERS) if (isNamed(bytes, at, folder)) found.add(type);
+    // A header inside of a name is not an entry: no byte is read twice (T58).
+    at = bytes.indexOf(ENTRY_HEADER, at + ENTRY_HEADER_BYTES + nameLength(bytes, at));
   }
-  return 'application/zip';
+  const office = isOffice ? OFFICE_FOLDERS.find(([, type]) => found.has(type)) : undefined;
+  return office?.[1] ?? 'application/zip';
 }
 
-function zipEntryNames(bytes: Buffer): string[] {
-  const names: string[] = [];
-  for (let at = 0; at >= 0 && at + 30 <= bytes.length; at = bytes.indexOf('PK\x03\x04', at + 4, 'latin1')) {
-    names.push(ascii(bytes, at + 30, at + 30 + bytes.readUInt16LE(at + 26)));
-  }
-  return names;
+const nameLength = (bytes: Buffer, at: number) =>
+  at + ENTRY_HEADER_BYTES <= bytes.length ? bytes.readUInt16LE(at + 26) : 0;
+
+/** Returns whether the name of the entry begins with the prefix. */
+function isNamed(bytes: Buffer, at: number, prefix: Buffer): boolean {
+  const name = at + ENTRY_HEADER_BYTES;
+  if (nameLength(bytes, at) < prefix.length || name + prefix.length > bytes.length) return false;
+  return bytes.compare(prefix, 0, prefix.length, name, name + prefix.length) === 0;
 }
 
 function document(bytes: Buffer): MediaTypeName | undefined {
