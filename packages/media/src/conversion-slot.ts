@@ -1,49 +1,46 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 
 import { ConverterProcess } from './converter-process.ts';
-import type { ProcessLimits, ProcessOutcome } from './converter-process.ts';
-import type { Conversion } from './media-types.ts';
+import type { ConversionFiles, ProcessLimits, ProcessOutcome } from './converter-process.ts';
+import type { ProcessUser } from './sandbox.ts';
 
 /** A process that keeps more than this after a conversion is replaced: its memory is fragmented or leaks. */
 const MAX_IDLE_BYTES = 160 * 1024 * 1024;
 
 export interface SlotOptions {
-  readonly folder: string;
   readonly program: URL;
+  /** The user of the process; undefined for that of this process. */
+  readonly user: () => Promise<ProcessUser | undefined>;
   readonly limits: ProcessLimits;
   /** An unused process is stopped after this time. */
   readonly idleMs: number;
 }
 
 /**
- * One conversion at a time, in a folder of its own. Its process is started by the first conversion and reused; after a
- * failure of any kind the next conversion gets a new process, because the state of the old one is unknown.
+ * One conversion at a time. Its process is started by the first conversion and reused; after a failure of any kind the next
+ * conversion gets a new process, because the state of the old one is unknown.
  */
 export class ConversionSlot {
   readonly #options: SlotOptions;
-  readonly #input: string;
-  readonly #output: string;
   #process: ConverterProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: SlotOptions) {
     this.#options = options;
-    this.#input = join(options.folder, 'input');
-    this.#output = join(options.folder, 'output');
   }
 
-  /** Moves `input` into the folder, and the result to `output` when the conversion succeeds. */
-  async convert(conversion: Conversion, input: string, output: string): Promise<ProcessOutcome> {
-    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
-    await rename(input, this.#input);
+  /** There is an output only if the conversion succeeds. */
+  async convert(files: ConversionFiles): Promise<ProcessOutcome> {
+    let outcome: ProcessOutcome | undefined;
     try {
-      const outcome = await this.#run(conversion);
-      if (outcome.kind === 'replied' && outcome.reply.ok) await rename(this.#output, output);
+      outcome = await this.#run(files);
       return outcome;
     } finally {
-      await Promise.all([this.#input, this.#output].map((path) => rm(path, { force: true })));
+      if (!isSuccess(outcome)) {
+        await this.#stopProcess();
+        await rm(files.output, { force: true });
+      }
     }
   }
 
@@ -52,25 +49,21 @@ export class ConversionSlot {
     await this.#stopProcess();
   }
 
-  async #run(conversion: Conversion): Promise<ProcessOutcome> {
-    if (this.#isClosed) return { kind: 'exited', code: null, signal: null };
+  async #run(files: ConversionFiles): Promise<ProcessOutcome> {
     clearTimeout(this.#idle);
-    if (!this.#process?.isRunning) this.#process = this.#startProcess();
+    if (this.#process?.isIdle !== true) await this.#startProcess();
     const running = this.#process;
-    const outcome = await running.convert(conversion, this.#options.limits);
-    const isSound = outcome.kind === 'replied' && outcome.reply.ok;
-    if (isSound && (await running.residentBytes()) <= MAX_IDLE_BYTES)
-      this.#idle = setTimeout(() => void this.#stopProcess(), this.#options.idleMs);
-    else await this.#stopProcess();
+    if (running === undefined) return { kind: 'exited', code: null, signal: null };
+    const outcome = await running.convert(files, this.#options.limits);
+    if ((await running.residentBytes()) > MAX_IDLE_BYTES) await this.#stopProcess();
+    else this.#idle = setTimeout(() => void this.#stopProcess(), this.#options.idleMs);
     return outcome;
   }
 
-  #startProcess(): ConverterProcess {
-    return new ConverterProcess({
-      program: this.#options.program,
-      input: this.#input,
-      output: this.#output,
-    });
+  async #startProcess(): Promise<void> {
+    await this.#stopProcess();
+    const user = await this.#options.user();
+    if (!this.#isClosed) this.#process = new ConverterProcess(this.#options.program, user);
   }
 
   async #stopProcess(): Promise<void> {
@@ -80,3 +73,5 @@ export class ConversionSlot {
     await stopped?.kill();
   }
 }
+
+const isSuccess = (outcome: ProcessOutcome | undefined) => outcome?.kind === 'replied' && outcome.reply.ok;

@@ -1,7 +1,7 @@
 import { MEDIA_TYPES } from './media-types.ts';
 import type { Conversion, MediaTypeName } from './media-types.ts';
 
-/** Sent to the child process: convert the file at its fixed input path. */
+/** Sent to the child process, before the file. */
 export interface ConversionRequest {
   conversion: Conversion;
 }

@@ -1,15 +1,18 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { createReadStream, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { parseReply } from './conversion.ts';
 import type { ConversionReply, ConversionRequest } from './conversion.ts';
+import { CHILD_READS, CHILD_WRITES, FILE, frame, frameHeader, REQUEST } from './conversion-frames.ts';
 import type { Conversion } from './media-types.ts';
+import { receiveReply } from './receive-reply.ts';
 import { residentBytes, SAMPLE_INTERVAL_MS } from './resident-memory.ts';
 import { sandboxFlags } from './sandbox.ts';
+import type { ProcessUser } from './sandbox.ts';
 
 export interface ProcessLimits {
   readonly timeoutMs: number;
@@ -22,9 +25,9 @@ export type ProcessOutcome =
   | { kind: 'killed'; cause: 'timeout' | 'memory' | 'malformed reply' }
   | { kind: 'exited'; code: number | null; signal: string | null };
 
-interface ProcessFiles {
-  readonly program: URL;
-  /** Absolute paths, the only ones besides the program that the process may read and write. */
+/** What to convert: the paths of the file and of the result. The process gets bytes, not paths. */
+export interface ConversionFiles {
+  readonly conversion: Conversion;
   readonly input: string;
   readonly output: string;
 }
@@ -33,21 +36,33 @@ interface ProcessFiles {
 export class ConverterProcess {
   readonly #child: ChildProcess;
   readonly #exit = Promise.withResolvers<ProcessOutcome>();
+  readonly #requests: Writable;
+  readonly #replies: Readable;
 
-  constructor({ program, input, output }: ProcessFiles) {
-    this.#child = spawn(
-      process.execPath,
-      [...sandboxFlags(input, output), fileURLToPath(program), input, output],
-      // Decoders write to the console about what they read.
-      { cwd: dirname(output), env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] },
-    );
+  /** `user` is undefined for the user of this process. */
+  constructor(program: URL, user: ProcessUser | undefined) {
+    this.#child = spawn(process.execPath, [...sandboxFlags(), fileURLToPath(program)], {
+      ...user,
+      cwd: '/',
+      env: {},
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+    });
     this.#child.once('exit', (code, signal) => this.#exit.resolve({ kind: 'exited', code, signal }));
-    this.#child.once('error', () => this.#exit.resolve({ kind: 'exited', code: null, signal: null }));
+    this.#child.on('error', () => this.#exit.resolve({ kind: 'exited', code: null, signal: null }));
+    const { [CHILD_READS]: requests, [CHILD_WRITES]: replies } = this.#child.stdio;
+    this.#requests = requests instanceof Writable ? requests : new Writable();
+    this.#replies = replies instanceof Readable ? replies : Readable.from([]);
+    // A broken pipe means that the process has exited, which `#exit` reports.
+    for (const pipe of [this.#requests, this.#replies]) pipe.on('error', () => undefined);
     killFirstWhenOutOfMemory(this.#child.pid);
   }
 
-  get isRunning(): boolean {
-    return this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  /** Returns whether it can take a request. One that has written without a request is not used again (T59). */
+  get isIdle(): boolean {
+    const { pid, exitCode, signalCode } = this.#child;
+    return (
+      pid !== undefined && exitCode === null && signalCode === null && this.#replies.readableLength === 0
+    );
   }
 
   async residentBytes(): Promise<number> {
@@ -56,17 +71,26 @@ export class ConverterProcess {
   }
 
   /** Returns once the process has replied, or has exited. */
-  async convert(conversion: Conversion, limits: ProcessLimits): Promise<ProcessOutcome> {
+  async convert(files: ConversionFiles, limits: ProcessLimits): Promise<ProcessOutcome> {
     const done = new AbortController();
-    const outcome = await Promise.race([
-      this.#exit.promise,
-      this.#reply(conversion, done.signal),
-      this.#overTime(limits.timeoutMs, done.signal),
-      this.#overMemory(limits.memoryBytes, done.signal),
-    ]);
-    done.abort();
-    if (outcome.kind === 'killed') await this.kill();
-    return outcome;
+    const reply = this.#reply(files);
+    try {
+      const outcome = await Promise.race([
+        this.#exit.promise,
+        reply,
+        this.#overTime(limits.timeoutMs, done.signal),
+        this.#overMemory(limits.memoryBytes, done.signal),
+      ]);
+      if (outcome.kind === 'killed') await this.kill();
+      return outcome;
+    } catch (error) {
+      await this.kill();
+      throw error;
+    } finally {
+      done.abort();
+      // It ends with the pipe at the latest, and writes to the output until then.
+      await reply.catch(() => undefined);
+    }
   }
 
   /** Returns once the process has exited. */
@@ -75,18 +99,33 @@ export class ConverterProcess {
     await this.#exit.promise;
   }
 
-  #reply(conversion: Conversion, signal: AbortSignal): Promise<ProcessOutcome> {
-    const { promise, resolve } = Promise.withResolvers<ProcessOutcome>();
-    const settle = (message: unknown) => {
-      const reply = parseReply(message);
-      resolve(reply ? { kind: 'replied', reply } : { kind: 'killed', cause: 'malformed reply' });
-    };
-    this.#child.once('message', settle);
-    signal.addEventListener('abort', () => this.#child.off('message', settle));
-    const request: ConversionRequest = { conversion };
-    // A failure to send means that the process has exited, which `#exit` reports.
-    if (this.#child.connected) this.#child.send(request, () => undefined);
-    return promise;
+  async #reply({ conversion, input, output }: ConversionFiles): Promise<ProcessOutcome> {
+    const sent = this.#send({ conversion }, input);
+    const reply = await receiveReply(this.#replies, output);
+    if (reply !== undefined) {
+      await sent;
+      if (this.#replies.readableLength === 0) return { kind: 'replied', reply };
+    }
+    // At the end of the pipe the process has exited, or is about to.
+    if (this.#replies.readableEnded || this.#replies.destroyed) return await this.#exit.promise;
+    return { kind: 'killed', cause: 'malformed reply' };
+  }
+
+  /** A failure means that the process has exited, or that it exits because its input ends. */
+  async #send(request: ConversionRequest, input: string): Promise<void> {
+    try {
+      const { size } = await stat(input);
+      await this.#write(Buffer.concat([frame(REQUEST, request), frameHeader(FILE, size)]));
+      for await (const part of createReadStream(input)) await this.#write(part);
+    } catch {
+      this.#requests.destroy();
+    }
+  }
+
+  #write(bytes: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#requests.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   async #overTime(timeoutMs: number, signal: AbortSignal): Promise<ProcessOutcome> {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -19,6 +20,7 @@ import { fixture } from './testing/images.ts';
 
 const MIB = 1024 * 1024;
 const MISBEHAVING = new URL('testing/misbehaving-program.ts', import.meta.url);
+const IS_ROOT = process.getuid?.() === 0;
 const STOPPED = { ok: false, reason: 'the service is stopping' };
 
 describe('the converter', { timeout: 120_000 }, () => {
@@ -43,7 +45,7 @@ describe('the converter', { timeout: 120_000 }, () => {
       async () => createReadStream(new URL(`fixtures/${name}`, import.meta.url)),
       'tenant',
     );
-  const files = async () => (await readdir(folder, { recursive: true })).filter((name) => name !== 'slot-0');
+  const files = () => readdir(folder, { recursive: true });
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'footbridge-'));
@@ -122,7 +124,7 @@ describe('the converter', { timeout: 120_000 }, () => {
     expect(await converter.convert('heic', failing, 'tenant')).toEqual({ ok: false, reason });
   });
 
-  it('I8 denies the process files, sockets, processes, threads and the environment', async () => {
+  it('T59 denies the process files, databases, sockets, processes, threads, signals and the environment', async () => {
     const tell = await misbehave();
     const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -137,6 +139,11 @@ describe('the converter', { timeout: 120_000 }, () => {
       worker: denied,
       // Documented: Node before 25 does not restrict the network.
       connect: RESTRICTS_NETWORK ? denied : 'allowed',
+      database: 'ERR_UNKNOWN_BUILTIN_MODULE',
+      signal: expect.stringContaining('is not a function'),
+      debug: expect.stringContaining('is not a function'),
+      slow: expect.stringContaining('is not a function'),
+      user: IS_ROOT ? 65_520 : process.getuid?.(),
       environment: [],
     });
   });
@@ -152,9 +159,9 @@ describe('the converter', { timeout: 120_000 }, () => {
     expect(logged).toEqual([{ event: 'media.converter_killed', conversion: 'heic', cause: 'memory' }]);
   });
 
-  it('I8 kills a process that hangs', async () => {
+  it.each(['spin', 'part-of-a-header'])('I8 kills a process that hangs: %s', async (behaviour) => {
     const tell = await misbehave({ timeoutMs: 300 });
-    expect(await tell('spin')).toEqual({ ok: false, reason: 'converting the file takes too long' });
+    expect(await tell(behaviour)).toEqual({ ok: false, reason: 'converting the file takes too long' });
     expect(logged).toEqual([{ event: 'media.converter_killed', conversion: 'heic', cause: 'timeout' }]);
   });
 
@@ -170,10 +177,34 @@ describe('the converter', { timeout: 120_000 }, () => {
     expect(logged).toEqual([{ event: 'media.converter_crashed', conversion: 'heic', code: 7, signal: null }]);
   });
 
-  it('I8 rejects a malformed reply', async () => {
+  it.each([
+    'malformed-type',
+    'malformed-json',
+    'malformed-kind',
+    'malformed-length',
+    'two-replies',
+    'flood-junk',
+    'flood-empty',
+    'flood-small',
+    'flood-large',
+  ])('T59 stops a process that sends %s, and the service does not grow', async (behaviour) => {
     const tell = await misbehave();
-    expect(await tell('malformed')).toEqual({ ok: false, reason: 'the file could not be converted' });
+    const memory = watchMemory();
+    expect(await tell(behaviour)).toEqual({ ok: false, reason: 'the file could not be converted' });
+    expect(memory.grownBy()).toBeLessThan(64 * MIB);
     expect(logged).toMatchObject([{ event: 'media.converter_killed', cause: 'malformed reply' }]);
+    expect(await files()).toEqual([]);
+  });
+
+  it('T59 does not use a process again that writes without a request', async () => {
+    const tell = await misbehave();
+    const memory = watchMemory();
+    const first = pidOf(await tell('flood-later'));
+    expect(first).toBeGreaterThan(0);
+    await sleep(500);
+    expect(memory.grownBy()).toBeLessThan(64 * MIB);
+    expect(pidOf(await tell('succeed'))).not.toBe(first);
+    expect(isRunning(first)).toBe(false);
   });
 
   it('I8 reuses the process after a success', async () => {
@@ -183,7 +214,7 @@ describe('the converter', { timeout: 120_000 }, () => {
     expect(pidOf(await tell('succeed'))).toBe(pidOf(first));
   });
 
-  it.each(['fail', 'exit', 'malformed'])('I8 starts a new process after %s', async (behaviour) => {
+  it.each(['fail', 'exit', 'malformed-type'])('I8 starts a new process after %s', async (behaviour) => {
     const tell = await misbehave();
     const before = pidOf(await tell('succeed'));
     expect((await tell(behaviour)).ok).toBe(false);

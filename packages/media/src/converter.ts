@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, realpath, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -12,6 +12,7 @@ import { ConversionSlot } from './conversion-slot.ts';
 import { ConversionError, MAX_INPUT_BYTES } from './convert/budget.ts';
 import type { ProcessOutcome } from './converter-process.ts';
 import type { Conversion } from './media-types.ts';
+import { canRunAsOther, userOf } from './sandbox.ts';
 
 export type ConversionResult =
   | (Extract<ConversionReply, { ok: true }> & {
@@ -74,12 +75,13 @@ export class Converter {
   /** Wakes the conversions that wait for a slot, by tenant. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #isClosed = false;
+  #asOther: Promise<boolean> | undefined;
 
   /** `folder` is emptied: it belongs to one converter. */
   static async open(folder: string, log: ConverterLog, options: ConverterOptions = {}): Promise<Converter> {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    return new Converter(await realpath(folder), log, options);
+    return new Converter(folder, log, options);
   }
 
   private constructor(
@@ -104,8 +106,8 @@ export class Converter {
       { length: slots },
       (_, index) =>
         new ConversionSlot({
-          folder: join(folder, `slot-${index}`),
           program,
+          user: async () => ((await this.#runsAsOther()) ? userOf(index) : undefined),
           limits: { timeoutMs, memoryBytes },
           idleMs,
         }),
@@ -151,7 +153,7 @@ export class Converter {
     try {
       if (this.#isClosed) return STOPPED;
       if (slot === undefined) return this.#notConverted();
-      const outcome = await slot.convert(conversion, input, output);
+      const outcome = await slot.convert({ conversion, input, output });
       if (this.#isClosed && outcome.kind !== 'replied') return STOPPED;
       return this.#resultOf(outcome, conversion, output);
     } finally {
@@ -160,10 +162,23 @@ export class Converter {
     }
   }
 
+  /** Resolves with whether the processes run as other users than this one. Tried once, when the first process starts. */
+  #runsAsOther(): Promise<boolean> {
+    this.#asOther ??= canRunAsOther().then((canRun) => {
+      if (!canRun && process.getuid?.() === 0)
+        this.#log.warn(
+          { event: 'media.converter_is_root' },
+          'the converter runs as root, because it cannot start as another user; start the service as a user of its own, from a folder that others can read',
+        );
+      return canRun;
+    });
+    return this.#asOther;
+  }
+
   #notConverted(): ConversionResult {
     this.#log.warn(
       { event: 'media.queue_timeout', ...this.load },
-      'no conversion slot became free, the file is delivered unconverted',
+      'no conversion slot became free, the file is not converted',
     );
     return { ok: false, reason: 'too many files are waiting to be converted' };
   }
@@ -197,13 +212,13 @@ export class Converter {
       case 'killed':
         this.#log.warn(
           { event: 'media.converter_killed', conversion, cause: outcome.cause },
-          'converter process killed, the file is delivered unconverted',
+          'converter process killed, the file is not converted',
         );
         return { ok: false, reason: KILL_REASONS[outcome.cause] };
       case 'exited':
         this.#log.warn(
           { event: 'media.converter_crashed', conversion, code: outcome.code, signal: outcome.signal },
-          'converter process crashed, the file is delivered unconverted',
+          'converter process crashed, the file is not converted',
         );
         return { ok: false, reason: 'the file could not be converted' };
       default:

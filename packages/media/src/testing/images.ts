@@ -1,7 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { decode as decodePng } from 'fast-png';
 import { decode as decodeJpegFile } from 'jpeg-js';
 
@@ -10,23 +7,13 @@ import { OutputFile } from '../convert/output-file.ts';
 export const fixture = (name: string): Buffer =>
   readFileSync(new URL(`../fixtures/${name}`, import.meta.url));
 
-/** Runs a converter on a temporary output file and returns the file's bytes and the converter's result. */
+/** Runs a converter and returns the bytes that it writes and its result. */
 export async function written<T>(
   write: (output: OutputFile) => T | Promise<T>,
 ): Promise<{ bytes: Buffer; result: T }> {
-  const directory = await mkdtemp(join(tmpdir(), 'footbridge-'));
-  try {
-    const path = join(directory, 'output');
-    const output = new OutputFile(path);
-    try {
-      const result = await write(output);
-      return { bytes: await readFile(path), result };
-    } finally {
-      output.close();
-    }
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  const parts: Buffer[] = [];
+  const result = await write(new OutputFile((part) => parts.push(Buffer.from(part))));
+  return { bytes: Buffer.concat(parts), result };
 }
 
 export interface Image {

@@ -1,10 +1,14 @@
 // Takes the place of the converter's program in tests. The input file says what it does.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
+import os from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-const [, , input = '', output = ''] = process.argv;
+import { CHILD_WRITES, frame, frameHeader, PART, REPLY } from '../conversion-frames.ts';
+import { serveConversions } from '../conversion-server.ts';
+import type { Convert } from '../conversion-server.ts';
+import { ConversionError } from '../convert/budget.ts';
 
 /** Returns the error code of a denied operation, `allowed` for any other. */
 async function attempt(operation: () => unknown): Promise<string> {
@@ -26,10 +30,15 @@ async function probe(port: number) {
   return {
     readFile: await attempt(() => readFileSync('/etc/passwd')),
     readEnvironment: await attempt(() => readFileSync('/proc/self/environ')),
-    writeFile: await attempt(() => writeFileSync(`${output}.other`, 'x')),
+    writeFile: await attempt(() => writeFileSync('/tmp/footbridge-probe', 'x')),
     spawn: await attempt(() => execFileSync('/bin/true')),
     worker: await attempt(() => new Worker('', { eval: true })),
     connect: await attempt(() => connectTo(port)),
+    database: await attempt(() => import('node:sqlite')),
+    signal: await attempt(() => process.kill(process.ppid, 0)),
+    debug: await attempt(() => Reflect.get(process, '_debugProcess')(process.ppid)),
+    slow: await attempt(() => os.setPriority(process.ppid, 19)),
+    user: process.getuid?.(),
     environment: Object.keys(process.env),
   };
 }
@@ -46,11 +55,37 @@ function spin(): never {
   for (;;);
 }
 
-async function reply(): Promise<unknown> {
-  const [behaviour = '', argument] = readFileSync(input, 'utf8').split(' ');
+const write = (bytes: Uint8Array) => {
+  for (let at = 0; at < bytes.byteLength;) at += writeSync(CHILD_WRITES, bytes, at);
+};
+
+/** Sends the same bytes until the service stops this process. */
+function flood(bytes: Uint8Array): never {
+  const all = Buffer.concat(Array(Math.ceil(65_536 / bytes.byteLength)).fill(bytes));
+  for (;;) write(all);
+}
+
+const MALFORMED: Readonly<Record<string, () => unknown>> = {
+  'malformed-type': () => write(frame(REPLY, { ok: true, type: 'text/x-shellscript', path: '/etc/passwd' })),
+  'malformed-json': () => write(Buffer.concat([frameHeader(REPLY, 2), Buffer.from('{!')])),
+  'malformed-kind': () => write(frameHeader(9, 1)),
+  'malformed-length': () => write(frameHeader(REPLY, 0xffff_ffff)),
+  'two-replies': () => {
+    const reply = frame(REPLY, { ok: true, type: 'text/plain', note: String(process.pid) });
+    write(Buffer.concat([reply, reply]));
+  },
+  'flood-junk': () => flood(Buffer.from('x')),
+  'flood-empty': () => flood(frameHeader(PART, 0)),
+  'flood-small': () => flood(Buffer.concat([frameHeader(PART, 1), Buffer.from('x')])),
+  'flood-large': () => flood(Buffer.concat([frameHeader(PART, 65_536), Buffer.alloc(65_536)])),
+};
+
+const convert: Convert = async (_conversion, file, to) => {
+  const [behaviour = '', argument] = file.toString().split(' ');
+  MALFORMED[behaviour]?.();
   switch (behaviour) {
     case 'probe':
-      return { ok: false, reason: JSON.stringify(await probe(Number(argument))) };
+      throw new ConversionError(JSON.stringify(await probe(Number(argument))));
     case 'fill-memory':
       return fillMemory();
     case 'fill-heap':
@@ -59,15 +94,19 @@ async function reply(): Promise<unknown> {
       return spin();
     case 'exit':
       return process.exit(7);
-    case 'malformed':
-      return { ok: true, type: 'text/x-shellscript', path: '/etc/passwd' };
     case 'fail':
-      return { ok: false, reason: 'the file is damaged' };
-    default:
-      writeFileSync(output, behaviour);
-      return { ok: true, type: 'text/plain', note: String(process.pid) };
+      throw new Error('damaged');
+    case 'part-of-a-header':
+      write(Buffer.from([PART, 0]));
+      return spin();
+    case 'flood-later':
+      write(frame(REPLY, { ok: true, type: 'text/plain', note: String(process.pid) }));
+      // The service takes the reply before more arrives.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+      return flood(Buffer.from('x'));
   }
-}
+  to.write(Buffer.from(behaviour));
+  return { type: 'text/plain', note: String(process.pid) };
+};
 
-process.on('disconnect', () => process.exit());
-process.on('message', () => void reply().then((message) => process.send?.(message)));
+await serveConversions(convert);
