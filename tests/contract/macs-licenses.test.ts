@@ -34,7 +34,7 @@ const ALL = (['assign first', 'release'] as const).flatMap((left) =>
   orders(STEPS.filter((step) => step !== left)),
 );
 
-/** Two tenants, one order of steps. Their Macs confirm nothing. */
+/** Two tenants, one order of steps. Their Macs have the same device id and confirm nothing. */
 class Run {
   readonly #bridge: TestBridge;
   readonly #locationId: string;
@@ -98,7 +98,7 @@ class Run {
   }
 
   async #activate(tenant: Tenant): Promise<void> {
-    const token = await this.#bridge.token(`mac-of-${tenant}`, this.#licenses.get(tenant)?.key);
+    const token = await this.#bridge.token('mac-0001', this.#licenses.get(tenant)?.key);
     this.#tokens.push({ token, tenant, isPaired: false });
   }
 

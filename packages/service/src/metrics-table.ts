@@ -125,7 +125,7 @@ export const METRICS = {
   footbridge_mac_sends_not_confirmed_total: {
     type: 'counter',
     meaning: 'Messages given up before their Mac confirmed them.',
-    labels: { reason: ['expired', 'full', 'shutdown'] },
+    labels: { reason: ['expired', 'full', 'moved', 'shutdown'] },
     action:
       'The steps of the message (`footbridge show`) include `not_confirmed`. Check the Mac and its network.',
   },

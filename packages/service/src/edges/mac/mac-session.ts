@@ -407,6 +407,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     const { locationId, sessionId } = lease;
     this.#lease = lease;
     this.#state = 'bound';
+    if (this.#ledger !== undefined) this.#deps.ledger.bound(this.#ledger, this.device.licenseId);
     const mirror = this.#deps.mirrorSent && { mirror: true };
     this.#put({ type: 'registered', locationId, sessionId, window: WINDOW, ...mirror });
     const early = this.#early ?? [];

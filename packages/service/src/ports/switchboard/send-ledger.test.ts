@@ -50,6 +50,23 @@ describe('the ledger of unconfirmed frames', () => {
     expect(idsOf(ledger.open('loc1', 'device-1'))).toEqual(['a']);
   });
 
+  it('M8 gives up the frames of a device of another license, also those that arrive from other nodes', () => {
+    const { ledger, dropped } = setUp();
+    const theirs = ledger.open('loc1', 'device-1');
+    ledger.bound(theirs, 'lic_1');
+    ledger.add(theirs, frame('a'), 10);
+    const frames = ledger.handOver('loc1', 'device-1');
+    // It registers, and is rejected.
+    ledger.close(ledger.open('loc1', 'device-1'));
+    expect(idsOf(theirs)).toEqual(['a']);
+    const ours = ledger.open('loc1', 'device-1');
+    ledger.bound(ours, 'lic_2');
+    ledger.add(ours, frame('b'), 10);
+    ledger.adopt('loc1', 'device-1', [...frames, handed('of an earlier version')]);
+    expect(idsOf(ours)).toEqual(['of an earlier version', 'b']);
+    expect(dropped).toEqual(['moved a', 'moved a']);
+  });
+
   it('M10 gives up the oldest frames of a Mac beyond 512 frames or 8 MB', () => {
     const { ledger, dropped } = setUp();
     const many = ledger.open('loc1', 'device-1');

@@ -3,8 +3,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { LinkedList } from '@footbridge/runtime/linked-list';
 import type { ListNode } from '@footbridge/runtime/linked-list';
 
-/** Why a frame was given up before its Mac confirmed it. */
-export type DropReason = 'expired' | 'full' | 'shutdown';
+/** Why a frame was given up before its Mac confirmed it. `moved`: its location belongs to another license now. */
+export type DropReason = 'expired' | 'full' | 'moved' | 'shutdown';
 
 export interface LedgerLimits {
   /** Per Mac. */
@@ -34,6 +34,8 @@ export interface LedgerEntry {
   readonly frame: SendFrame;
   readonly bytes: number;
   readonly mac: MacLedger;
+  /** The license of the Mac that it was written to. Undefined if a node of an earlier version wrote it. */
+  readonly licenseId: string | undefined;
   readonly addedAt: number;
   /** False once it was confirmed or given up. */
   isOpen: boolean;
@@ -50,13 +52,15 @@ export interface HandedFrame {
   readonly frame: SendFrame;
   readonly bytes: number;
   readonly ageMs: number;
+  readonly licenseId?: string;
   /** Present when other nodes have copies of it. */
   readonly isCopied?: true;
 }
 
 /**
  * The `send` frames of this node that no Mac has confirmed, in memory only (M10). They belong to a device at a location, not to its
- * connection: when the device comes back it gets them again, in order, and no other device does. Bounded per Mac, over all Macs and in
+ * connection: when the device comes back it gets them again, in order, and no other device does. Device ids are unique only within a
+ * license, so a device of another license gets none of them either (M8). Bounded per Mac, over all Macs and in
  * time. Beyond a bound the oldest frames are given up; beyond that of all Macs those of the Mac that has the most, so that no tenant costs
  * another its frames.
  */
@@ -89,6 +93,12 @@ export class SendLedger {
     return mac;
   }
 
+  /** A Mac of this license has bound the location. Gives up the frames that were written to a Mac of another one. */
+  bound(mac: MacLedger, licenseId: string): void {
+    mac.licenseId = licenseId;
+    for (const entry of [...mac.entries]) if (isOfOther(mac, entry.licenseId)) this.#drop(entry, 'moved');
+  }
+
   close(mac: MacLedger): void {
     mac.connections--;
     this.#forgetIfUnused(mac);
@@ -96,7 +106,8 @@ export class SendLedger {
 
   /** The frame was written to a socket of the device. */
   add(mac: MacLedger, frame: SendFrame, bytes: number): void {
-    this.#insert(mac, { frame, bytes, addedAt: this.#clock.monotonic(), isCopied: false });
+    const { licenseId } = mac;
+    this.#insert(mac, { frame, bytes, licenseId, addedAt: this.#clock.monotonic(), isCopied: false });
     this.#trim(mac);
   }
 
@@ -124,10 +135,11 @@ export class SendLedger {
 
   handedFrames(entries: readonly LedgerEntry[]): HandedFrame[] {
     const now = this.#clock.monotonic();
-    return entries.map(({ frame, bytes, addedAt, isCopied }) => ({
+    return entries.map(({ frame, bytes, licenseId, addedAt, isCopied }) => ({
       frame,
       bytes,
       ageMs: now - addedAt,
+      ...(licenseId !== undefined && { licenseId }),
       ...(isCopied && { isCopied }),
     }));
   }
@@ -230,20 +242,28 @@ export class SendLedger {
   #insertHanded(mac: MacLedger, frames: readonly HandedFrame[]): LedgerEntry[] {
     const now = this.#clock.monotonic();
     const inserted: LedgerEntry[] = [];
-    for (const { frame, bytes, ageMs, isCopied = false } of frames)
-      if (mac.find(frame.requestId) === undefined)
-        inserted.push(this.#insert(mac, { frame, bytes, addedAt: now - ageMs, isCopied }));
+    for (const { frame, bytes, ageMs, licenseId, isCopied = false } of frames)
+      if (isOfOther(mac, licenseId)) this.#onDrop(frame.requestId, 'moved');
+      else if (mac.find(frame.requestId) === undefined)
+        inserted.push(this.#insert(mac, { frame, bytes, licenseId, addedAt: now - ageMs, isCopied }));
     return inserted;
   }
 
   #insert(
     mac: MacLedger,
-    { frame, bytes, addedAt, isCopied }: Pick<LedgerEntry, 'frame' | 'bytes' | 'addedAt' | 'isCopied'>,
+    {
+      frame,
+      bytes,
+      licenseId,
+      addedAt,
+      isCopied,
+    }: Pick<LedgerEntry, 'frame' | 'bytes' | 'licenseId' | 'addedAt' | 'isCopied'>,
   ): LedgerEntry {
     const entry: LedgerEntry = {
       frame,
       bytes,
       mac,
+      licenseId,
       addedAt,
       isOpen: true,
       isCopied,
@@ -304,6 +324,8 @@ export class SendLedger {
 export class MacLedger {
   readonly locationId: string;
   readonly deviceId: string;
+  /** The license of the device that bound the location last, at this node. */
+  licenseId: string | undefined;
   /** Oldest first. */
   readonly entries: LedgerEntry[] = [];
   /** How many of them have copies on other nodes. */
@@ -324,6 +346,9 @@ export class MacLedger {
 
 export const requestIdsOf = (frames: readonly HandedFrame[]): string[] =>
   frames.map(({ frame }) => frame.requestId);
+
+const isOfOther = (mac: MacLedger, licenseId: string | undefined): boolean =>
+  mac.licenseId !== undefined && licenseId !== undefined && licenseId !== mac.licenseId;
 
 /** A device id contains no space. */
 const nameOf = (locationId: string, deviceId: string): string => `${locationId} ${deviceId}`;
