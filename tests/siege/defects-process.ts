@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { restore } from '@footbridge/service/maintenance/restore';
@@ -7,6 +8,7 @@ import { Service } from '@footbridge/testkit/service';
 
 import { depsOf, sealedBackup } from '../maintenance/maintenance-setup.ts';
 import type { Attack } from './attacks.ts';
+import { startStage } from './stage.ts';
 
 /** What other processes, the supervisor and the machine do to a service. */
 export const PROCESS_DEFECTS: Readonly<Record<string, Attack>> = {
@@ -31,5 +33,31 @@ export const PROCESS_DEFECTS: Readonly<Record<string, Attack>> = {
     return {
       verify: async () => (existsSync(join(folder, 'outside')) ? 'a file outside is written' : undefined),
     };
+  },
+
+  'SIGUSR1, which opens a debugger': async ({ service }) => {
+    process.kill(service.pid, 'SIGUSR1');
+    return {
+      async verify() {
+        const isOpen = service.logs.some(({ msg }) => msg.includes('Debugger listening'));
+        return isOpen ? 'the debugger listens' : undefined;
+      },
+    };
+  },
+
+  'SIGHUP with a pipe and an empty list as key file': async (_stage, cleanup) => {
+    const file = join(await tempDir(cleanup), 'keys.json');
+    const stage = await startStage(cleanup, async (crm) => {
+      const { publicKey, header } = crm.key;
+      writeFileSync(file, JSON.stringify([{ label: 'file', scheme: 'Ed25519', header, publicKey }]));
+      return { CRM_PUBLIC_KEY: '', CRM_KEYS_FILE: file };
+    });
+    writeFileSync(file, '[]');
+    process.kill(stage.service.pid, 'SIGHUP');
+    await stage.service.logged('settings invalid, the former keys stay in use', 5000).catch(() => {});
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    process.kill(stage.service.pid, 'SIGHUP');
+    return { on: stage };
   },
 };

@@ -1,3 +1,4 @@
+import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import type { Setting } from '@footbridge/runtime/settings';
 import { Command, CommanderError } from 'commander';
 
@@ -22,6 +23,7 @@ import type { SettingName } from './config/settings.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { AgentCallError, ConfigurationError, InterruptedError } from './errors.ts';
 
+ignoreDebuggerSignal();
 const program = new Command('footbridge-agent')
   .description('Connects Messages on this Mac to a Footbridge service.')
   .version(AGENT_VERSION)

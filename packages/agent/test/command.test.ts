@@ -213,6 +213,15 @@ describe('footbridge-agent', () => {
     });
   });
 
+  it('T56 run opens no debugger on SIGUSR1', async () => {
+    const scripted = await service();
+    const agent = await started(scripted.url, { FOOTBRIDGE_HEALTH_SEC: '0.2' });
+    await scripted.registered();
+    process.kill(agent.pid, 'SIGUSR1');
+    await agent.logsNext('health');
+    expect(agent.logs.filter(({ msg }) => msg.includes('Debugger'))).toEqual([]);
+  });
+
   it('status does not say that texts can be sent while an agent with an old link state starts', async () => {
     const scripted = await service();
     const agent = await started(scripted.url);

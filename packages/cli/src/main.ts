@@ -1,3 +1,4 @@
+import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
 
 import { CliError, EXIT } from './cli-error.ts';
@@ -6,6 +7,7 @@ import { createOutput } from './output.ts';
 import { run } from './run.ts';
 import { loadEnvFile } from './service-target.ts';
 
+ignoreDebuggerSignal();
 const cleanups: Io['cleanups'] = new Set();
 
 /** Exits quietly when the reader of a pipe, such as `head`, has read enough, and with an error when the disk is full. */

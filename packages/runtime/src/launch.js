@@ -9,6 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundleOf } from './bundle.js';
 import { MODULES, compileCache, isCheckout } from './compile-cache.js';
 import { chooseNode, isAtLeast, minimumNode, nodePackage, usesMusl } from './choose-node.js';
+import { ignoreDebuggerSignal } from './debugger-signal.js';
 
 /** The exit code of the dynamic loader, after it named the missing library. */
 const LOADER_FAILED = 127;
@@ -25,6 +26,7 @@ export const SILENT_NODE = '26';
  * @param {readonly string[]} args
  */
 export async function launch(entry, args) {
+  ignoreDebuggerSignal();
   const choice = chooseNode({
     running: { path: process.execPath, version: process.versions.node },
     packaged: packagedNode(),
@@ -51,7 +53,7 @@ export async function launch(entry, args) {
     await runHere(program, args);
     return;
   }
-  const command = ['--disable-warning=ExperimentalWarning', program, ...args];
+  const command = ['--disable-warning=ExperimentalWarning', '--disable-sigusr1', program, ...args];
   // The profiler's SIGPROF would end the program that replaces this process.
   const isProfiled = process.env['NODE_OPTIONS']?.includes('--cpu-prof') ?? false;
   // Saves the memory of a second process. Only for the Node that is running: if a different one cannot start, this process reports why.

@@ -63,6 +63,18 @@ describe.for(WAYS)('launch with %s', ([, env, write]) => {
     expect(run(env)).toMatchObject({ status: null, signal: 'SIGTERM' });
   });
 
+  it('T56 opens no debugger on SIGUSR1, neither in the launcher nor in the program', () => {
+    write(
+      "for (const id of [process.pid, process.ppid]) process.kill(id, 'SIGUSR1'); setTimeout(() => {}, 500);",
+    );
+    // The parent of a program that replaces the launcher, or runs in it, is this process.
+    const shell = spawnSync('sh', ['-c', 'trap "" USR1; "$0" "$1"; exit $?', process.execPath, starter], {
+      encoding: 'utf8',
+      env,
+    });
+    expect(shell).toMatchObject({ status: 0, stderr: '' });
+  });
+
   it('reports an error of the program and exits with 1', () => {
     write("throw new Error('program failed');");
     expect(run(env)).toMatchObject({ status: 1, stderr: expect.stringContaining('program failed') });

@@ -46,7 +46,7 @@ describe('settings', () => {
     expect(settings.proxy).toBe('b');
     expect(problems).toEqual([
       '--port (PORT) must be a number',
-      'KEY_FILE names a file that cannot be read; check its path and permissions',
+      'KEY_FILE names a file that cannot be read; check that it is a regular file, its path and its permissions',
     ]);
   });
 

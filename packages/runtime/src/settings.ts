@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readRegularFile } from './regular-file.ts';
 
 /** One setting of a program. A program declares all of its settings in one table, by the name that its code uses. */
 export interface Setting<T = unknown> {
@@ -76,9 +76,11 @@ function find(
   const file = setting.fromFile === true && env[`${setting.name}_FILE`];
   if (file) {
     try {
-      return { origin: 'file', text: readFileSync(file, 'utf8').trim() };
+      return { origin: 'file', text: readRegularFile(file).trim() };
     } catch {
-      problems.push(`${setting.name}_FILE names a file that cannot be read; check its path and permissions`);
+      problems.push(
+        `${setting.name}_FILE names a file that cannot be read; check that it is a regular file, its path and its permissions`,
+      );
     }
   }
   return { origin: setting.fallback === undefined ? 'unset' : 'default', text: setting.fallback };

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,11 +82,35 @@ describe('the supervisor of the service', () => {
     await service.logged('keys of the settings reloaded');
     expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
 
-    writeFileSync(file, 'not JSON');
-    process.kill(service.pid, 'SIGHUP');
-    const { problems } = await service.logged('settings invalid, the former keys stay in use');
-    expect(problems).toEqual([expect.stringContaining('CRM_KEYS_FILE is not JSON')]);
-    expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
+    const pipe = () => {
+      rmSync(file);
+      execFileSync('mkfifo', [file]);
+    };
+    for (const [change, problem] of [
+      [() => writeFileSync(file, 'not JSON'), 'CRM_KEYS_FILE is not JSON'],
+      [() => write(), 'CRM_KEYS_FILE: the file: has no keys'],
+      [pipe, 'CRM_KEYS_FILE names a file that cannot be read; check that it is a regular file'],
+    ] as const) {
+      change();
+      const rejected = service.logsNext('settings invalid, the former keys stay in use');
+      process.kill(service.pid, 'SIGHUP');
+      expect((await rejected)['problems']).toEqual([expect.stringContaining(problem)]);
+      expect([await statusWith(former), await statusWith(next)]).toEqual([401, 404]);
+    }
+
+    // The same list prevents a start.
+    await service.halt();
+    await expect(service.start()).rejects.toThrow();
+    expect(await service.exited).toMatchObject({ code: 3 });
+  }, 120_000);
+
+  it('T56 cannot open its debugger with SIGUSR1', async () => {
+    const service = await startService();
+    cleanup.add(() => service.stop());
+    process.kill(service.pid, 'SIGUSR1');
+    await sleep(500);
+    expect((await fetch(`${service.url}/health`)).status).toBe(200);
+    expect(service.logs.filter(({ msg }) => msg.includes('Debugger'))).toEqual([]);
   });
 
   it('tells systemd when it is ready and when it stops', async () => {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 
+import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import { createLog } from '@footbridge/runtime/log';
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
@@ -55,6 +56,7 @@ function configure(): LoadedConfig {
 }
 
 keepNextTickFast();
+ignoreDebuggerSignal();
 readArguments();
 const { config, warnings, summary } = configure();
 const log = createLog(config.logLevel);

@@ -210,11 +210,14 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       { event: 'keys.libsodium_missing' },
       'libsodium cannot be loaded on this platform; signatures are verified by OpenSSL at twice the cost',
     );
-  if (ring.size === 0)
-    log.warn(
-      { event: 'keys.none_trusted' },
-      'no CRM key is trusted, so every webhook gets 401; add a key with footbridge keys add',
-    );
+  const warnWithoutKeys = () => {
+    if (ring.size === 0)
+      log.warn(
+        { event: 'keys.none_trusted' },
+        'no CRM key is trusted, so every webhook gets 401; add a key with footbridge keys add',
+      );
+  };
+  warnWithoutKeys();
 
   // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
@@ -491,6 +494,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     async replaceKeys(settings) {
       fixedKeys = settingsKeys(settings);
       await ring.reload();
+      warnWithoutKeys();
     },
     close: () => life.close(),
     get stopping() {

@@ -193,7 +193,7 @@ describe('settings', () => {
     expect(config.operatorToken).toBe('canary-0123456789abcdef');
     expect(summary).toEqual({ PORT: 'set', OPERATOR_TOKEN: 'file' });
     expect(problemsOf({ OPERATOR_TOKEN_FILE: join(folder, 'nothing') })).toEqual([
-      'OPERATOR_TOKEN_FILE names a file that cannot be read; check its path and permissions',
+      'OPERATOR_TOKEN_FILE names a file that cannot be read; check that it is a regular file, its path and its permissions',
     ]);
     rmSync(folder, { recursive: true });
   });

@@ -6,6 +6,7 @@ import type {
   MaintenanceReport,
   MaintenanceRequest,
 } from '@footbridge/protocol/maintenance';
+import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
 import { setPriorityIfAllowed } from '@footbridge/media/process-priority';
 
@@ -28,6 +29,7 @@ const MIN_KEY_LENGTH = 16;
 
 const report = (line: MaintenanceReport) => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
+ignoreDebuggerSignal();
 // The CLI keeps standard input open. When the CLI exits, standard input closes and the work is aborted.
 const interrupted = new AbortController();
 const lines = createInterface(process.stdin);

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-
+import { readRegularFile } from '@footbridge/runtime/regular-file';
 import { z } from 'zod';
 
 import { StartError } from '../../errors.ts';
@@ -15,15 +14,17 @@ export interface KeySettings {
   readonly keysFile: string | undefined;
 }
 
-const FILE = z.array(
-  z.strictObject({
-    label: z.string(),
-    scheme: z.string(),
-    header: z.string(),
-    publicKey: z.string(),
-    locations: z.array(z.string()).nullish(),
-  }),
-);
+const FILE = z
+  .array(
+    z.strictObject({
+      label: z.string(),
+      scheme: z.string(),
+      header: z.string(),
+      publicKey: z.string(),
+      locations: z.array(z.string()).nullish(),
+    }),
+  )
+  .min(1, 'has no keys; list at least one, or remove the setting');
 
 /** Returns the keys of the settings (S5), which the operator API cannot change. Throws StartError with all problems at once. */
 export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
@@ -75,7 +76,7 @@ function fromVariables({ publicKey, legacyPublicKey }: KeySettings): Submitted[]
 function fromFile(path: string | undefined, problems: string[]): Submitted[] {
   if (path === undefined) return [];
   try {
-    const parsed = FILE.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    const parsed = FILE.safeParse(JSON.parse(readRegularFile(path)));
     if (parsed.success)
       return parsed.data.map((key, at) => ({ origin: `CRM_KEYS_FILE entry ${at + 1}`, key }));
     const [issue] = parsed.error.issues;
@@ -84,7 +85,7 @@ function fromFile(path: string | undefined, problems: string[]): Submitted[] {
     problems.push(
       error instanceof SyntaxError
         ? 'CRM_KEYS_FILE is not JSON: it must be a list of {label, scheme, header, publicKey, locations?}'
-        : 'CRM_KEYS_FILE names a file that cannot be read; check the path and its permissions',
+        : 'CRM_KEYS_FILE names a file that cannot be read; check that it is a regular file, its path and its permissions',
     );
   }
   return [];

@@ -1,4 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+
+import { readRegularFile } from '@footbridge/runtime/regular-file';
 
 import { ConfigurationError } from '../../../errors.ts';
 
@@ -8,7 +10,7 @@ export function readPasswordFile(path: string): string {
   let text: string;
   try {
     ({ mode } = statSync(path));
-    text = readFileSync(path, 'utf8');
+    text = readRegularFile(path);
   } catch (error) {
     const message = `The password file of BlueBubbles cannot be read: ${path}. Write the password into it and run chmod 600 on it, or name another file with FOOTBRIDGE_BLUEBUBBLES_PASSWORD_FILE.`;
     throw new ConfigurationError(message, { cause: error });
