@@ -1,17 +1,16 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { showMessage } from '@footbridge/protocol/operator/messages';
 import { messageOutcome } from '@footbridge/protocol/message-outcome';
 import type { MessageOutcome } from '@footbridge/protocol/message-outcome';
 
 import { CliError, EXIT } from './cli-error.ts';
 import { describeStep } from './commands/format-message.ts';
-import type { Message, Step } from './commands/format-message.ts';
 import type { Io } from './io.ts';
 import type { OperatorClient } from './operator-client.ts';
 import type { Output } from './output.ts';
 import { withProgress } from './progress.ts';
 
-interface Trail extends Message {
-  readonly steps: readonly Step[];
-}
+type Trail = ResponseOf<typeof showMessage>;
 
 const POLL_MS = 200;
 const SETTLED = new Set(['delivered', 'failed', 'rejected', 'undeliverable']);
@@ -53,7 +52,7 @@ export async function followMessage({ client, output, io, id, withinMs }: Follow
 /** The journal is written in the background, so a new message may not be there yet. */
 async function find(client: OperatorClient, id: string): Promise<Trail | undefined> {
   try {
-    return await client.call<Trail>('GET', `/operator/messages/${encodeURIComponent(id)}`);
+    return await client.ask(showMessage, { id });
   } catch (error) {
     if (error instanceof CliError && error.exitCode === EXIT.notFound) return undefined;
     throw error;

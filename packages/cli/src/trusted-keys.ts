@@ -1,17 +1,10 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listKeys as list } from '@footbridge/protocol/operator/crm';
+
 import type { OperatorClient } from './operator-client.ts';
 
 /** A CRM key that may sign webhooks, as the operator API returns it. */
-export interface Key {
-  readonly id: string;
-  readonly label: string;
-  readonly scheme: string;
-  readonly header: string;
-  readonly fingerprint: string;
-  readonly publicKey: string;
-  readonly locations: readonly string[] | null;
-  readonly enabled: boolean;
-  readonly source: 'operator' | 'settings';
-}
+export type Key = ResponseOf<typeof list>['keys'][number];
 
 export const listKeys = async (client: OperatorClient): Promise<readonly Key[]> =>
-  (await client.call<{ keys: Key[] }>('GET', '/operator/keys')).keys;
+  (await client.ask(list)).keys;

@@ -1,23 +1,9 @@
+import { showAlerts, testAlerts } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import { localTime } from '../format-time.ts';
-
-interface Receiver {
-  readonly name: string;
-  readonly target: string;
-  readonly pending: number;
-  readonly lastSentAt: string | null;
-  readonly lastError: string | null;
-}
-
-interface Result {
-  readonly name: string;
-  readonly target: string;
-  readonly sent: boolean;
-  readonly error: string | null;
-}
 
 const EXAMPLES = `
 Examples:
@@ -35,7 +21,7 @@ export function alertsCommand(program: Command): void {
     .description('list the receivers of alerts, and how many alerts wait for each')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { receivers } = await operator().call<{ receivers: Receiver[] }>('GET', '/operator/alerts');
+      const { receivers } = await operator().ask(showAlerts);
       output.rows(
         receivers.map((receiver) => ({ ...receiver })),
         [
@@ -54,7 +40,7 @@ export function alertsCommand(program: Command): void {
     .description('send a test alert to every receiver, even during quiet hours')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { results } = await operator().call<{ results: Result[] }>('POST', '/operator/alerts/test');
+      const { results } = await operator().ask(testAlerts);
       output.rows(
         results.map((result) => ({ ...result })),
         [

@@ -1,17 +1,9 @@
+import { listAudit } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
 import { localTime } from '../format-time.ts';
 import { wholeNumber } from '../option-values.ts';
-
-interface Entry {
-  readonly at: string;
-  readonly actor: 'operator' | 'mac';
-  readonly name: string | null;
-  readonly action: string;
-  readonly target: string;
-  readonly detail: Readonly<Record<string, unknown>> | null;
-}
 
 const EXAMPLES = `
 Examples:
@@ -26,8 +18,7 @@ export function auditCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/audit?limit=${limit}`;
-      const { entries } = await operator().call<{ entries: Entry[] }>('GET', path);
+      const { entries } = await operator().ask(listAudit, { limit });
       output.rows(
         entries.map((entry) => ({ ...entry })),
         [

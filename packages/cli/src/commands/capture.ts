@@ -1,3 +1,4 @@
+import { startCapture, stopCapture } from '@footbridge/protocol/operator/people';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
@@ -17,13 +18,12 @@ export function captureCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async (location: string, { off }: { off: boolean }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/locations/${encodeURIComponent(location)}/capture`;
       if (off) {
-        await operator().call('DELETE', path);
+        await operator().ask(stopCapture, { locationId: location });
         output.result(`The texts of ${printable(location)} are hidden again.`, { locationId: location });
         return;
       }
-      const { until } = await operator().call<{ until: string }>('PUT', path);
+      const { until } = await operator().ask(startCapture, { locationId: location });
       output.result(`New texts of ${printable(location)} are shown until ${localTime(until)}.`, {
         locationId: location,
         until,

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { createSignInCode } from '@footbridge/protocol/operator/session';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
@@ -43,10 +44,7 @@ interface SignInLink {
 }
 
 async function signInLink(client: OperatorClient): Promise<SignInLink> {
-  const { code, expiresAt } = await client.call<{ code: string; expiresAt: string }>(
-    'POST',
-    '/operator/session/codes',
-  );
+  const { code, expiresAt } = await client.ask(createSignInCode);
   return { url: `${client.url}/console#code=${code}`, expiresAt };
 }
 

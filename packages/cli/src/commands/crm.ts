@@ -1,28 +1,19 @@
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
-import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { checkCrm as checkCrmCalls, listRejections, showCrmApp } from '@footbridge/protocol/operator/crm';
+import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { CliError, EXIT } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import type { Diagnosis } from '../diagnosis.ts';
 import { fail, pass, printFindings, warn } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 
-interface Tenant {
-  readonly locationId: string;
-  readonly links: readonly { name: string; state: string; sentence: string; since: string | null }[];
-  readonly problem: { readonly link: string; readonly action: string } | null;
-}
-
-interface CheckedCall {
-  readonly scope: string;
-  readonly ok: boolean;
-  readonly kind: string | null;
-  readonly status: number;
-  readonly reason: string | null;
-}
+type Diagnosis = ResponseOf<typeof showDiagnosis>;
+type Tenant = ResponseOf<typeof listTenants>['tenants'][number];
+type CheckedCall = ResponseOf<typeof checkCrmCalls>['calls'][number];
 
 const EXAMPLES = `
 Examples:
@@ -48,12 +39,11 @@ export function crmCommand(program: Command): void {
 
 /** Returns what a check of the app finds, for one location or for all. */
 export async function checkCrm(client: OperatorClient, location?: string): Promise<Finding[]> {
-  const search = new URLSearchParams({ limit: String(MAX_LOCATIONS), ...(location && { search: location }) });
   const [diagnosis, { deliveryUrl }, { rejections }, { tenants }] = await Promise.all([
-    client.call<Diagnosis>('GET', '/operator/diagnosis'),
-    client.call<{ deliveryUrl: string }>('GET', '/operator/crm-app'),
-    client.call<{ rejections: { step: SignatureStep; count: number }[] }>('GET', '/operator/keys/rejections'),
-    client.call<{ tenants: Tenant[] }>('GET', `/operator/tenants?${search.toString()}`),
+    client.ask(showDiagnosis),
+    client.ask(showCrmApp),
+    client.ask(listRejections),
+    client.ask(listTenants, { limit: MAX_LOCATIONS, ...(location !== undefined && { search: location }) }),
   ]);
   const wanted = tenants.filter(({ locationId }) => location === undefined || locationId === location);
   if (location !== undefined && wanted.length === 0)
@@ -131,8 +121,7 @@ async function checkLocation(
       return pass(check, sentence + when);
     });
   if (links.some(({ name, state }) => name === 'installed' && state === 'broken')) return found;
-  const path = `/operator/locations/${encodeURIComponent(locationId)}/crm-check`;
-  const { calls } = await client.call<{ calls: CheckedCall[] }>('GET', path);
+  const { calls } = await client.ask(checkCrmCalls, { locationId });
   return [...found, ...calls.map((call) => checkCall(locationId, call))];
 }
 

@@ -2,16 +2,22 @@ import { createRequire } from 'node:module';
 
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listKeys, listRejections } from '@footbridge/protocol/operator/crm';
+import { showReadiness } from '@footbridge/protocol/operator/session';
+import { listIssues, listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import type { Diagnosis, ProbedAddress } from '../diagnosis.ts';
 import { fail, pass, printFindings, warn } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { OperatorClient } from '../operator-client.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+type Diagnosis = ResponseOf<typeof showDiagnosis>;
+type ProbedAddress = Diagnosis['crm'];
 
 interface Facts {
   readonly diagnosis: Diagnosis;
@@ -52,14 +58,13 @@ export function doctorCommand(program: Command): void {
 }
 
 async function factsOf(client: OperatorClient): Promise<Facts> {
-  const get = <T>(path: string) => client.call<T>('GET', path);
   const [diagnosis, readiness, { keys }, { rejections }, { tenants }, { issues }] = await Promise.all([
-    get<Diagnosis>('/operator/diagnosis'),
-    get<Facts['readiness']>('/readyz').catch((): Facts['readiness'] => ({ status: 'fail' })),
-    get<{ keys: Facts['keys'] }>('/operator/keys'),
-    get<{ rejections: Facts['rejections'] }>('/operator/keys/rejections'),
-    get<{ tenants: Facts['tenants'] }>('/operator/tenants?limit=10000'),
-    get<{ issues: Facts['issues'] }>('/operator/issues?state=open'),
+    client.ask(showDiagnosis),
+    client.ask(showReadiness).catch((): Facts['readiness'] => ({ status: 'fail' })),
+    client.ask(listKeys),
+    client.ask(listRejections),
+    client.ask(listTenants, { limit: 10_000 }),
+    client.ask(listIssues),
   ]);
   return { diagnosis, readiness, keys, rejections, tenants, issues };
 }

@@ -1,3 +1,4 @@
+import { listMessages } from '@footbridge/protocol/operator/messages';
 import type { Command } from 'commander';
 
 import { usageError } from '../cli-error.ts';
@@ -6,7 +7,6 @@ import { localTime } from '../format-time.ts';
 import { directionOption, duration, wholeNumber } from '../option-values.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
 import { arrow, lengthOf } from './format-message.ts';
-import type { Message } from './format-message.ts';
 
 interface Options {
   readonly phone?: string;
@@ -41,10 +41,7 @@ export function findCommand(program: Command): void {
       const { output, operator } = contextOf(command);
       if (options.phone === undefined && options.contact === undefined)
         throw usageError('find needs --phone or --contact; footbridge tail shows all messages');
-      const { messages } = await operator().call<{ messages: Message[] }>(
-        'GET',
-        `/operator/messages?${queryOf(options)}`,
-      );
+      const { messages } = await operator().ask(listMessages, queryOf(options));
       output.rows(
         messages.map((message) => ({ ...message })),
         [
@@ -65,19 +62,17 @@ export function findCommand(program: Command): void {
     });
 }
 
-function queryOf({ phone, contact, location, dir, status, code, since, limit }: Options): string {
-  const fields = {
-    phone: phone && phoneOf(phone),
-    contactId: contact,
-    locationId: location,
-    direction: dir && { in: 'inbound', out: 'outbound' }[dir],
-    status,
-    code,
-    from: since === undefined ? undefined : new Date(Date.now() - since).toISOString(),
-    limit: String(limit),
+function queryOf({ phone, contact, location, dir, status, code, since, limit }: Options) {
+  return {
+    limit,
+    ...(phone !== undefined && { phone: phoneOf(phone) }),
+    ...(contact !== undefined && { contactId: contact }),
+    ...(location !== undefined && { locationId: location }),
+    ...(dir !== undefined && { direction: DIRECTIONS[dir] }),
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    ...(since !== undefined && { from: new Date(Date.now() - since).toISOString() }),
   };
-  const given = Object.entries(fields).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  );
-  return new URLSearchParams(Object.fromEntries(given)).toString();
 }
+
+const DIRECTIONS = { in: 'inbound', out: 'outbound' } as const;

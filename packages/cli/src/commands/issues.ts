@@ -1,18 +1,12 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listIssues } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
 import { localTime } from '../format-time.ts';
 import { printable } from '../output.ts';
 
-interface Issue {
-  readonly id: string;
-  readonly kind: string;
-  readonly locationIds: readonly string[] | null;
-  readonly sentence: string;
-  readonly action: string;
-  readonly since: string;
-  readonly closedAt: string | null;
-}
+type Issue = ResponseOf<typeof listIssues>['issues'][number];
 
 const EXAMPLES = `
 Examples:
@@ -29,8 +23,7 @@ export function issuesCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async ({ closed = false }: { closed?: boolean }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/issues?state=${closed ? 'closed' : 'open'}`;
-      const { issues } = await operator().call<{ issues: Issue[] }>('GET', path);
+      const { issues } = await operator().ask(listIssues, { state: closed ? 'closed' : 'open' });
       for (const issue of issues) output.result(describe(issue), { ...issue });
       if (issues.length === 0)
         output.hint(closed ? 'There are no closed issues.' : 'There are no open issues.');

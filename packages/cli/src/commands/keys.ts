@@ -1,8 +1,10 @@
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import type { BodyOf } from '@footbridge/protocol/operator/call';
+import { addKey, changeKey, listRejections, removeKey } from '@footbridge/protocol/operator/crm';
 import type { Command } from 'commander';
 
-import { EXIT, CliError } from '../cli-error.ts';
+import { EXIT, CliError, usageError } from '../cli-error.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
@@ -11,14 +13,6 @@ import { contextOf } from '../command-context.ts';
 import { listKeys } from '../trusted-keys.ts';
 import type { Key } from '../trusted-keys.ts';
 import { addVerification } from './verify.ts';
-
-interface Rejections {
-  readonly step: SignatureStep;
-  readonly header: string | null;
-  readonly locationId: string | null;
-  readonly count: number;
-  readonly lastAt: string;
-}
 
 const EXAMPLES = `
 Examples:
@@ -44,7 +38,7 @@ export function keysCommand(program: Command): void {
     .option('--location <id...>', 'accept the key only for these locations')
     .action(async (options: AddOptions, command: Command) => {
       const { output, operator } = contextOf(command);
-      const key = await operator().call<Key>('POST', '/operator/keys', requestBody(options));
+      const key = await operator().ask(addKey, requestBody(options));
       output.result(
         `Added ${key.label}: ${key.scheme} in header ${key.header}, fingerprint ${short(key)}, id ${key.id}`,
         { ...key },
@@ -87,7 +81,7 @@ export function keysCommand(program: Command): void {
         const { output, operator } = contextOf(command);
         const client = operator();
         const { id } = await find(client, wanted);
-        const key = await client.call<Key>('PATCH', `/operator/keys/${id}`, { enabled });
+        const key = await client.ask(changeKey, { id, enabled });
         output.result(`${key.label} is ${enabled ? 'enabled' : 'disabled'}.`, { ...key });
       });
 
@@ -99,7 +93,7 @@ export function keysCommand(program: Command): void {
       const client = operator();
       const key = await find(client, wanted);
       await confirm(`Remove ${printable(key.label)} (${short(key)})? Webhooks signed with it will get 401.`);
-      await client.call('DELETE', `/operator/keys/${key.id}`);
+      await client.ask(removeKey, { id: key.id });
       output.result(`Removed ${key.label}.`, { id: key.id, removed: true });
     });
 
@@ -108,10 +102,7 @@ export function keysCommand(program: Command): void {
     .description('show why webhooks got 401 within the last hour, by failing step')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { rejections } = await operator().call<{ rejections: Rejections[] }>(
-        'GET',
-        '/operator/keys/rejections',
-      );
+      const { rejections } = await operator().ask(listRejections);
       output.rows(
         rejections.map(({ header, ...row }) => ({
           ...row,
@@ -145,8 +136,13 @@ interface AddOptions {
   location?: string[];
 }
 
-function requestBody({ preset, file, label, scheme, header, location: locations }: AddOptions): object {
-  if (preset !== undefined) return { preset, label, locations };
+function requestBody({ preset, file, label, scheme, header, location }: AddOptions): BodyOf<typeof addKey> {
+  const limited = location === undefined ? {} : { locations: location };
+  if (preset !== undefined) {
+    if (!isPreset(preset))
+      throw usageError(`there is no preset ${preset}; the presets are ${PRESETS.join(', ')}`);
+    return { preset, ...(label !== undefined && { label }), ...limited };
+  }
   if (file === undefined || label === undefined)
     throw new CliError('either --preset, or both --file and --label are required', {
       exitCode: EXIT.usage,
@@ -157,9 +153,13 @@ function requestBody({ preset, file, label, scheme, header, location: locations 
     scheme,
     header: header ?? (scheme === 'RSA-SHA256' ? 'X-WH-Signature' : 'X-CRM-Signature'),
     publicKey: readBytes(file).toString('utf8'),
-    locations,
+    ...limited,
   };
 }
+
+const PRESETS = ['highlevel', 'highlevel-legacy'] as const;
+const isPreset = (name: string): name is (typeof PRESETS)[number] =>
+  (PRESETS as readonly string[]).includes(name);
 
 /** Finds a key by its label or by a prefix of its id or fingerprint. Throws unless exactly one key matches. */
 async function find(client: OperatorClient, wanted: string): Promise<Key> {

@@ -1,3 +1,5 @@
+import type { BodyOf, ResponseOf } from '@footbridge/protocol/operator/call';
+import { changeLicense, createLicense, listLicenses as list } from '@footbridge/protocol/operator/accounts';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
@@ -6,15 +8,7 @@ import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { wholeNumber } from '../option-values.ts';
 
-export interface License {
-  readonly id: string;
-  readonly label: string;
-  readonly keyHint: string;
-  readonly status: 'active' | 'suspended' | 'revoked';
-  readonly maxSeats: number;
-  readonly seats: { readonly used: number; readonly max: number };
-  readonly createdAt: string;
-}
+export type License = ResponseOf<typeof changeLicense>;
 
 const seatsOf = wholeNumber(1, 1_000_000);
 
@@ -33,8 +27,7 @@ export function licenseCommand(program: Command): void {
     .option('--seats <number>', 'maximum number of active Macs', seatsOf, 1)
     .action(async (label: string, { seats }: { seats: number }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const body = { label, maxSeats: seats };
-      const created = await operator().call<CreatedLicense>('POST', '/operator/licenses', body);
+      const created = await operator().ask(createLicense, { label, maxSeats: seats });
       output.result(
         `${created.key}\n\n${printable(created.label)} has ${seatsText(created.maxSeats)}. Save the key now: it will not be shown again.`,
         { ...created },
@@ -106,15 +99,8 @@ export function licenseCommand(program: Command): void {
     });
 }
 
-interface CreatedLicense {
-  readonly id: string;
-  readonly key: string;
-  readonly label: string;
-  readonly maxSeats: number;
-}
-
 export async function listLicenses(client: OperatorClient): Promise<readonly License[]> {
-  return (await client.call<{ licenses: License[] }>('GET', '/operator/licenses')).licenses;
+  return (await client.ask(list)).licenses;
 }
 
 /** Finds a license by its id, its label or the last group of its key. Throws unless exactly one license matches. */
@@ -135,9 +121,13 @@ export async function findLicense(client: OperatorClient, wanted: string): Promi
   );
 }
 
-async function change(client: OperatorClient, wanted: string, body: object): Promise<License> {
+async function change(
+  client: OperatorClient,
+  wanted: string,
+  body: BodyOf<typeof changeLicense>,
+): Promise<License> {
   const { id } = await findLicense(client, wanted);
-  return await client.call<License>('PATCH', `/operator/licenses/${id}`, body);
+  return await client.ask(changeLicense, { id, ...body });
 }
 
 const seatsText = (count: number) => (count === 1 ? '1 seat' : `${count} seats`);

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 
+import { showDiagnosis } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { CliError, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import type { Diagnosis } from '../diagnosis.ts';
 import { createForwardServer } from '../forward-server.ts';
 import { withCleanup } from '../io.ts';
 import type { OperatorClient } from '../operator-client.ts';
@@ -40,7 +40,7 @@ export function listenCommand(program: Command): void {
     .action(async ({ forward, port }: Options, command: Command) => {
       const { io, output, operator } = contextOf(command);
       const client = operator();
-      const { settings } = await client.call<Diagnosis>('GET', '/operator/diagnosis');
+      const { settings } = await client.ask(showDiagnosis);
       const server = createForwardServer(forward, ({ method, path, status, ms }) =>
         output.result(`${method} ${path} → ${status}  ${ms} ms`, { method, path, status, ms }),
       );

@@ -1,3 +1,4 @@
+import { showSession } from '@footbridge/protocol/operator/session';
 import type { Command } from 'commander';
 
 import { CliError, EXIT, usageError } from '../cli-error.ts';
@@ -22,12 +23,6 @@ Examples:
   footbridge login office --url https://office.example.com:4610 --token-file operator-token
   footbridge issues --profile office`;
 
-interface Session {
-  readonly label: string;
-  readonly readOnly: boolean;
-  readonly locations: readonly string[] | null;
-}
-
 /** `footbridge login [PROFILE]`: checks a token and saves it with the address of its service. */
 export function loginCommand(program: Command): void {
   program
@@ -49,7 +44,7 @@ export function loginCommand(program: Command): void {
           next: 'it is in the file operator-token in the data folder of the service; footbridge token create creates tokens for others',
         });
       const target = { ...serviceTarget({ url }, {}), token: () => token, tokenFrom: 'your input' };
-      const session = await createOperatorClient(target, timeoutMs).call<Session>('GET', '/operator/session');
+      const session = await createOperatorClient(target, timeoutMs).ask(showSession);
       beforeChange(`save the profile ${profile} in ${profilesFile(io.env)}`);
       const profiles = new Map(readProfiles(io.env)).set(profile, { url, token });
       saveProfiles(io.env, profiles);

@@ -1,3 +1,7 @@
+import { listLicenses, listLocations } from '@footbridge/protocol/operator/accounts';
+import { listKeys } from '@footbridge/protocol/operator/crm';
+import { listMessages } from '@footbridge/protocol/operator/messages';
+import { listIssues } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { CliError, EXIT } from '../cli-error.ts';
@@ -67,13 +71,12 @@ const STEPS_AFTER_ERROR: Readonly<Record<number, Omit<NextStep, 'sentence'>>> = 
 };
 
 async function countsOf(client: OperatorClient): Promise<Counts> {
-  const get = <T>(path: string) => client.call<T>('GET', path);
   const [{ keys }, { licenses }, { locations }, { issues }, { messages }] = await Promise.all([
-    get<{ keys: { enabled: boolean }[] }>('/operator/keys'),
-    get<{ licenses: unknown[] }>('/operator/licenses'),
-    get<{ locations: Counts['locations'] }>('/operator/locations'),
-    get<{ issues: Counts['issues'] }>('/operator/issues?state=open'),
-    get<{ messages: unknown[] }>('/operator/messages?limit=1'),
+    client.ask(listKeys),
+    client.ask(listLicenses),
+    client.ask(listLocations),
+    client.ask(listIssues),
+    client.ask(listMessages, { limit: 1 }),
   ]);
   return {
     keys: keys.filter(({ enabled }) => enabled).length,

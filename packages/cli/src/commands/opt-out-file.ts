@@ -1,6 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
+import { optOut } from '@footbridge/protocol/operator/parts';
+import { readJson } from '@footbridge/protocol/read-json';
+import { checkAgainst, object } from '@footbridge/protocol/schema';
+import type { FromSchema } from '@footbridge/protocol/schema';
+
 import { EXIT, CliError } from '../cli-error.ts';
 
 /** One line of a list: a phone number, or an entry that `footbridge opt-out export` wrote. */
@@ -8,13 +13,8 @@ export type ListLine =
   | { readonly line: number; readonly number: string }
   | { readonly line: number; readonly entry: ExportedEntry };
 
-export interface ExportedEntry {
-  readonly locationId: string;
-  readonly key: string;
-  readonly hash: string;
-  readonly source: string;
-  readonly since: string;
-}
+const ENTRY = object({ ...optOut.properties, key: { type: 'string' } });
+export type ExportedEntry = FromSchema<typeof ENTRY>;
 
 const FIELD = /\s*("(?:[^"]|"")*"|[^,;\t]*)\s*(?:[,;\t]|$)/gy;
 /** Best first: a column named “number” may have other numbers, such as those of orders. */
@@ -78,23 +78,10 @@ const fieldsOf = (text: string): string[] =>
   );
 
 function parseEntry(text: string, line: number): ExportedEntry {
-  let entry: Partial<Record<keyof ExportedEntry, unknown>> = {};
-  try {
-    entry = Object(JSON.parse(text));
-  } catch {
-    // Reported below, like an object that lacks the fields.
-  }
-  const { locationId, key, hash, source, since } = entry;
-  if ([locationId, key, hash, source, since].some((field) => typeof field !== 'string'))
-    throw new CliError(`line ${line} is not an entry of an export`, {
-      exitCode: EXIT.usage,
-      next: 'import a file that `footbridge opt-out export` wrote, or one phone number per line',
-    });
-  return {
-    locationId: String(locationId),
-    key: String(key),
-    hash: String(hash),
-    source: String(source),
-    since: String(since),
-  };
+  const checked = checkAgainst(ENTRY, readJson(text));
+  if (checked.ok) return checked.value;
+  throw new CliError(`line ${line} is not an entry of an export: ${checked.reason}`, {
+    exitCode: EXIT.usage,
+    next: 'import a file that `footbridge opt-out export` wrote, or one phone number per line',
+  });
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 
+import type { InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
+import { decideOptOut, importOptOuts, listOptOuts } from '@footbridge/protocol/operator/people';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
@@ -16,18 +18,7 @@ import type { ProgressBar } from '../progress.ts';
 import { readOptOutFile } from './opt-out-file.ts';
 import type { ExportedEntry, ListLine } from './opt-out-file.ts';
 
-interface OptOut {
-  readonly locationId: string;
-  readonly hash: string;
-  readonly source: 'crm' | 'word' | 'operator';
-  readonly since: string;
-}
-
-interface Page {
-  readonly key: string;
-  readonly optOuts: readonly OptOut[];
-  readonly cursor: string | null;
-}
+type Page = ResponseOf<typeof listOptOuts>;
 
 const EXAMPLES = `
 Examples:
@@ -58,19 +49,17 @@ export function optOutCommand(program: Command): void {
     .option('--limit <count>', 'number of entries, at most 2000', wholeNumber(1, 2000), 200)
     .action(async (options: ListOptions, command: Command) => {
       const { output, operator } = contextOf(command);
-      const query = new URLSearchParams({ limit: String(options.limit) });
-      if (options.location !== undefined) query.set('locationId', options.location);
-      if (options.phone !== undefined) query.set('phone', phoneOf(options.phone));
-      const { optOuts, cursor } = await operator().call<Page>(
-        'GET',
-        `/operator/opt-outs?${query.toString()}`,
-      );
+      const { optOuts, cursor } = await operator().ask(listOptOuts, {
+        limit: options.limit,
+        ...(options.location !== undefined && { locationId: options.location }),
+        ...(options.phone !== undefined && { phone: phoneOf(options.phone) }),
+      });
       output.rows(
         optOuts.map((entry) => ({ ...entry })),
         [
           { title: 'LOCATION', value: (row) => String(row['locationId']) },
           { title: 'SINCE', value: (row) => localTime(String(row['since'])) },
-          { title: 'SOURCE', value: (row) => SOURCES[row['source'] as OptOut['source']] },
+          { title: 'SOURCE', value: (row) => SOURCES[row['source'] as keyof typeof SOURCES] },
           { title: 'NUMBER HASH', value: (row) => String(row['hash']).slice(0, 12) },
         ],
         options.phone === undefined ? 'No one has opted out.' : 'This person has not opted out.',
@@ -89,7 +78,7 @@ export function optOutCommand(program: Command): void {
       .action(async (locationId: string, options: { phone: string }, command: Command) => {
         const { output, operator } = contextOf(command);
         const phone = phoneOf(options.phone);
-        await operator().call('PUT', pathOf(locationId), { phone, optedOut });
+        await operator().ask(decideOptOut, { locationId, phone, optedOut });
         output.result(
           `${printable(locationId)}: this person ${optedOut ? 'is now opted out' : 'can receive texts again'}.`,
           { locationId, optedOut },
@@ -104,10 +93,11 @@ export function optOutCommand(program: Command): void {
       const client = contextOf(command).operator();
       let cursor: string | null = '';
       while (cursor !== null) {
-        const query = new URLSearchParams({ limit: String(ROWS_PER_CALL) });
-        if (location !== undefined) query.set('locationId', location);
-        if (cursor !== '') query.set('cursor', cursor);
-        const page: Page = await client.call('GET', `/operator/opt-outs?${query.toString()}`);
+        const page: Page = await client.ask(listOptOuts, {
+          limit: ROWS_PER_CALL,
+          ...(location !== undefined && { locationId: location }),
+          ...(cursor !== '' && { cursor }),
+        });
         const lines = page.optOuts.map((entry) => `${JSON.stringify({ ...entry, key: page.key })}\n`);
         if (!process.stdout.write(lines.join(''))) await once(process.stdout, 'drain');
         ({ cursor } = page);
@@ -180,8 +170,6 @@ interface ImportRun {
   isStopped: boolean;
 }
 
-const pathOf = (locationId: string) => `/operator/locations/${encodeURIComponent(locationId)}/opt-outs`;
-
 /** Sends the lines in batches, so that a file of any size can be imported. */
 async function importFile(
   client: OperatorClient,
@@ -195,16 +183,14 @@ async function importFile(
   let bytes = 0;
 
   async function post(lines: readonly ListLine[], first: ListLine): Promise<void> {
-    const { locationId, body } = requestOf(lines, first, location, decidedAt);
+    const request = requestOf(lines, first, location, decidedAt);
     if (dryRun) {
       run.imported += lines.length;
       return;
     }
-    const result = await client
-      .call<{ imported: number; invalid: number[] }>('POST', `${pathOf(locationId)}/import`, body)
-      .catch((error: unknown) => {
-        throw notFinished(error, run.imported);
-      });
+    const result = await client.ask(importOptOuts, request).catch((error: unknown) => {
+      throw notFinished(error, run.imported);
+    });
     run.imported += result.imported;
     for (const index of result.invalid) run.invalidLines.push(lines[index]?.line ?? 0);
   }
@@ -244,14 +230,11 @@ function requestOf(
   first: ListLine,
   location: string | undefined,
   decidedAt: string | undefined,
-): { locationId: string; body: object } {
+): InputOf<typeof importOptOuts> {
   if ('entry' in first) {
     const { locationId, key } = first.entry;
     const entries = lines.flatMap((line): ExportedEntry[] => ('entry' in line ? [line.entry] : []));
-    return {
-      locationId,
-      body: { key, hashes: entries.map(({ hash, source, since }) => ({ hash, source, since })) },
-    };
+    return { locationId, key, hashes: entries.map(({ hash, source, since }) => ({ hash, source, since })) };
   }
   if (location === undefined)
     throw new CliError('a list of numbers needs --location', {
@@ -259,7 +242,7 @@ function requestOf(
       next: 'run footbridge location list to see the locations',
     });
   const numbers = lines.map((line) => ('number' in line ? line.number : ''));
-  return { locationId: location, body: { numbers, ...(decidedAt !== undefined && { decidedAt }) } };
+  return { locationId: location, numbers, ...(decidedAt !== undefined && { decidedAt }) };
 }
 
 function isoTime(text: string): string {

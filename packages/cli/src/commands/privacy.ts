@@ -1,26 +1,11 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { erasePerson, exportPerson, listRetention, setRetention } from '@footbridge/protocol/operator/people';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import { printable } from '../output.ts';
-import type { Row } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
-
-interface Exported {
-  /** Absent from the second page on. */
-  readonly contacts?: readonly Row[];
-  readonly files?: readonly Row[];
-  readonly optOuts?: readonly Row[];
-  readonly reach?: readonly Row[];
-  readonly messages: readonly Row[];
-  readonly cursor: string | null;
-}
-
-interface Erased {
-  readonly messages: number;
-  readonly files: number;
-  readonly optOutsKept: number;
-}
 
 interface PersonOptions {
   readonly phone: string;
@@ -46,7 +31,7 @@ export function privacyCommand(program: Command): void {
       const person = bodyOf(options);
       let cursor: string | null = '';
       while (cursor !== null) {
-        const page: Exported = await client.call('POST', '/operator/privacy/export', {
+        const page: ResponseOf<typeof exportPerson> = await client.ask(exportPerson, {
           ...person,
           ...(cursor !== '' && { cursor }),
         });
@@ -73,7 +58,7 @@ export function privacyCommand(program: Command): void {
       const person = bodyOf(options);
       const where = options.location === undefined ? 'all locations' : printable(options.location);
       await confirm(`Erase the data of this person in ${where}? This cannot be undone.`);
-      const erased = await client.call<Erased>('POST', '/operator/privacy/erase', person);
+      const erased = await client.ask(erasePerson, person);
       output.result(
         `Erased ${erased.messages} messages and ${erased.files} files. Kept ${erased.optOutsKept} opt-outs, so that the person is not texted again.`,
         { ...erased },
@@ -81,17 +66,6 @@ export function privacyCommand(program: Command): void {
     });
 
   retentionCommand(privacy);
-}
-
-interface Retention {
-  readonly locationId: string;
-  readonly journalDays: number | null;
-  readonly assetDays: number | null;
-}
-
-interface RetentionList {
-  readonly defaults: { readonly journalDays: number; readonly assetDays: number };
-  readonly locations: readonly Retention[];
 }
 
 interface RetentionOptions {
@@ -114,7 +88,7 @@ function retentionCommand(privacy: Command): void {
     .action(async (locationId: string | undefined, options: RetentionOptions, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
       const client = operator();
-      const { defaults, locations } = await client.call<RetentionList>('GET', '/operator/privacy/retention');
+      const { defaults, locations } = await client.ask(listRetention);
       if (locationId === undefined) {
         output.rows(
           [{ locationId: 'all others', ...defaults }, ...locations].map((row) => ({ ...row })),
@@ -135,8 +109,7 @@ function retentionCommand(privacy: Command): void {
       await confirm(
         `Change how long the data of ${printable(locationId)} is kept? Older data will be deleted.`,
       );
-      const path = `/operator/privacy/retention/${encodeURIComponent(locationId)}`;
-      const changed = await client.call<Retention>('PUT', path, body);
+      const changed = await client.ask(setRetention, { locationId, ...body });
       output.result(
         `${printable(locationId)}: journal ${changed.journalDays ?? defaults.journalDays} days, files ${changed.assetDays ?? defaults.assetDays} days.`,
         { ...changed },

@@ -1,15 +1,9 @@
+import { askReach } from '@footbridge/protocol/operator/people';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
 import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
-
-interface Reach {
-  readonly phone: string;
-  readonly reach: 'iMessage' | 'SMS' | 'unknown';
-  readonly reason: string;
-  readonly at: string;
-}
 
 const EXAMPLES = `
 Examples:
@@ -24,9 +18,7 @@ export function reachCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async (location: string, options: { phone: string }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const query = new URLSearchParams({ phone: phoneOf(options.phone) }).toString();
-      const path = `/operator/locations/${encodeURIComponent(location)}/reach?${query}`;
-      const found = await operator().call<Reach>('GET', path);
+      const found = await operator().ask(askReach, { locationId: location, phone: phoneOf(options.phone) });
       output.result(`${found.phone}: ${found.reach}. ${printable(found.reason)}`, { ...found });
     });
 }

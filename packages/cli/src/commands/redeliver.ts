@@ -1,14 +1,8 @@
+import { redeliverMessage } from '@footbridge/protocol/operator/messages';
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
-
-interface Redelivery {
-  readonly id: string;
-  readonly locationId: string;
-  /** The sequence number of the message on the Mac. */
-  readonly seq: number;
-}
 
 const EXAMPLES = `
 Examples:
@@ -22,8 +16,7 @@ export function redeliverCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/messages/${encodeURIComponent(id)}/redeliver`;
-      const redelivery = await operator().call<Redelivery>('POST', path);
+      const redelivery = await operator().ask(redeliverMessage, { id });
       output.result(`Asked the Mac of ${printable(redelivery.locationId)} to resend the message.`, {
         ...redelivery,
       });

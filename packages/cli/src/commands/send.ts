@@ -3,6 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 
 import { BridgeClient, sendMessage } from '@footbridge/kit/send-message';
 import type { SendFailure, SendResult } from '@footbridge/kit/send-message';
+import { addKey, removeKey, showCrmApp } from '@footbridge/protocol/operator/crm';
 import type { Command } from 'commander';
 
 import { CliError, EXIT, ExitError, usageError } from '../cli-error.ts';
@@ -50,9 +51,7 @@ export function sendCommand(program: Command): void {
       const message = given === '-' ? (await readAll(io.stdin)).trimEnd() : given;
       if (message === '') throw usageError('the text is empty');
       const client = operator();
-      const url =
-        options.webhook ??
-        (await client.call<{ deliveryUrl: string }>('GET', '/operator/crm-app')).deliveryUrl;
+      const url = options.webhook ?? (await client.ask(showCrmApp)).deliveryUrl;
       const key = createTestKey(client, options.location);
       const removeKey = async () => removeTestKey(client, (await key).id);
       const sent = await withCleanup(io, removeKey, async () => {
@@ -90,7 +89,7 @@ async function createTestKey(client: OperatorClient, locationId: string): Promis
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
-  const { id } = await client.call<{ id: string }>('POST', '/operator/keys', {
+  const { id } = await client.ask(addKey, {
     label: 'footbridge send (temporary)',
     scheme: 'Ed25519',
     header: 'X-CRM-Signature',
@@ -100,8 +99,7 @@ async function createTestKey(client: OperatorClient, locationId: string): Promis
   return { id, privateKey };
 }
 
-const removeTestKey = (client: OperatorClient, id: string): Promise<void> =>
-  client.call<undefined>('DELETE', `/operator/keys/${id}`);
+const removeTestKey = (client: OperatorClient, id: string): Promise<void> => client.ask(removeKey, { id });
 
 /** Repeats a request that got 401 until every node must know the key. */
 async function sendSigned(

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 
 import { CRM_SCOPES } from '@footbridge/protocol/crm-scopes';
+import { addKey, listGrants, showCrmApp } from '@footbridge/protocol/operator/crm';
 import type { Command } from 'commander';
 
 import { CliError, EXIT, usageError } from '../cli-error.ts';
@@ -23,21 +24,6 @@ interface Options {
   readonly clientSecretFile?: string;
   readonly envFile: string;
   readonly wait: number | boolean;
-}
-
-interface CrmApp {
-  readonly deliveryUrl: string;
-  readonly redirectUrl: string;
-  readonly eventsUrl: string;
-  readonly oauth: 'ready' | 'incomplete' | 'disabled';
-  readonly installUrl: string | null;
-}
-
-interface Grant {
-  readonly kind: 'location' | 'company';
-  readonly ownerId: string;
-  readonly state: string;
-  readonly refreshedAt: string;
 }
 
 const EXAMPLES = `
@@ -176,7 +162,7 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
   const { output, io } = context;
   output.hint('Restart the service now, so that it reads the new settings.');
   const app = await waitFor(io, { title: 'waiting for the restart', withinMs }, async () => {
-    const found = await context.operator().call<CrmApp>('GET', '/operator/crm-app');
+    const found = await context.operator().ask(showCrmApp);
     return found.oauth === 'ready' ? found : undefined;
   });
   const client = context.operator();
@@ -186,7 +172,7 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
   });
   const started = Date.now();
   const grant = await waitFor(io, { title: 'waiting for the installation', withinMs }, async () => {
-    const { grants } = await client.call<{ grants: Grant[] }>('GET', '/operator/grants');
+    const { grants } = await client.ask(listGrants);
     return grants.find(
       ({ state, refreshedAt, kind }) =>
         kind === 'location' && state === 'active' && Date.parse(refreshedAt) >= started - POLL_MS,
@@ -204,7 +190,7 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
 /** Succeeds if the key is already registered. */
 async function trustHighLevel(client: OperatorClient): Promise<void> {
   try {
-    await client.call('POST', '/operator/keys', { preset: 'highlevel' });
+    await client.ask(addKey, { preset: 'highlevel' });
   } catch (error) {
     if (!(error instanceof CliError) || error.code !== 'CONFLICT') throw error;
   }

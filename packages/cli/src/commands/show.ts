@@ -1,5 +1,7 @@
 import { codeEntry } from '@footbridge/protocol/codes';
 import { messageOutcome } from '@footbridge/protocol/message-outcome';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { showMessage } from '@footbridge/protocol/operator/messages';
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
@@ -7,18 +9,9 @@ import { contextOf } from '../command-context.ts';
 import { clock, localTime } from '../format-time.ts';
 import { describeCode } from './explain.ts';
 import { arrow, describeStep, lengthOf } from './format-message.ts';
-import type { Message, Step } from './format-message.ts';
 
-interface Request extends Message {
-  readonly steps: readonly Step[];
-  /** Null unless the location was captured when the message passed. */
-  readonly text?: string | null;
-}
-
-/** The newest request that carried the message, and all of them, oldest first. */
-interface MessageHistory extends Request {
-  readonly requests: readonly Request[];
-}
+type MessageHistory = ResponseOf<typeof showMessage>;
+type Request = MessageHistory['requests'][number];
 
 const EXAMPLES = `
 Examples:
@@ -32,8 +25,7 @@ export function showCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/messages/${encodeURIComponent(id)}`;
-      const history = await operator().call<MessageHistory>('GET', path);
+      const history = await operator().ask(showMessage, { id });
       const { outcome, sentence } = messageOutcome(history.requests);
       output.result(formatHistory(history, sentence), { ...history, outcome, sentence });
       if (history.direction === 'inbound' && history.status === 'undeliverable')

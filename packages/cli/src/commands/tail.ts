@@ -1,5 +1,10 @@
 import { readJson } from '@footbridge/protocol/read-json';
 
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { messageEvent } from '@footbridge/protocol/operator/events';
+import { listMessages } from '@footbridge/protocol/operator/messages';
+import { checkAgainst } from '@footbridge/protocol/schema';
+import type { FromSchema } from '@footbridge/protocol/schema';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
@@ -9,10 +14,8 @@ import { printable } from '../output.ts';
 import type { ServerSentEvent } from '../server-sent-events.ts';
 import { contextOf } from '../command-context.ts';
 import { clock } from '../format-time.ts';
-import { hasShape } from '../response-shape.ts';
 import { directionOption, duration } from '../option-values.ts';
 import { arrow, lengthOf, describeStep } from './format-message.ts';
-import type { Message, Step } from './format-message.ts';
 
 interface Options {
   readonly location?: string;
@@ -24,17 +27,8 @@ interface Options {
   readonly follow: boolean;
 }
 
-/** One event of the live feed. */
-interface FeedEvent extends Step {
-  readonly id: string;
-  readonly status: string | null;
-  readonly code: string | null;
-  readonly direction: 'outbound' | 'inbound' | null;
-  readonly locationId: string | null;
-  readonly messageId: string | null;
-  readonly kind: string | null;
-  readonly length: number | null;
-}
+type FeedEvent = FromSchema<typeof messageEvent>;
+type Message = ResponseOf<typeof listMessages>['messages'][number];
 
 type Filter = (event: Pick<FeedEvent, 'locationId' | 'direction' | 'status' | 'code'>) => boolean;
 
@@ -83,18 +77,18 @@ export function tailCommand(program: Command): void {
 /** Returns messages from the journal, oldest first. */
 async function messagesSince(client: OperatorClient, from: number, options: Options): Promise<Message[]> {
   const found: Message[] = [];
-  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
-  if (options.location !== undefined) query.set('locationId', options.location);
-  if (options.status !== undefined) query.set('status', options.status);
+  let cursor: string | undefined;
   for (;;) {
-    const page = await client.call<{ messages: Message[]; cursor: string | null }>(
-      'GET',
-      `/operator/messages?${query.toString()}`,
-    );
+    const page: ResponseOf<typeof listMessages> = await client.ask(listMessages, {
+      limit: PAGE_SIZE,
+      ...(options.location !== undefined && { locationId: options.location }),
+      ...(options.status !== undefined && { status: options.status }),
+      ...(cursor !== undefined && { cursor }),
+    });
     const recent = page.messages.filter(({ createdAt }) => Date.parse(createdAt) >= from);
     found.push(...recent);
     if (page.cursor === null || recent.length < page.messages.length) return found.toReversed();
-    query.set('cursor', page.cursor);
+    ({ cursor } = page);
   }
 }
 
@@ -119,8 +113,8 @@ async function follow(
 }
 
 function feedEvent({ url }: OperatorClient, data: string): FeedEvent {
-  const event = readJson(data);
-  if (hasShape(event, { id: 'text', at: 'text', step: 'text' })) return event as FeedEvent;
+  const checked = checkAgainst(messageEvent, readJson(data));
+  if (checked.ok) return checked.value;
   throw new CliError(`${url} does not send the events of a Footbridge service`, {
     exitCode: EXIT.unreachable,
   });
@@ -142,7 +136,7 @@ async function reconnect(
   }
 }
 
-function formatLine(event: Omit<FeedEvent, keyof Step>, at: string): string {
+function formatLine(event: Omit<FeedEvent, 'at' | 'step' | 'detail'>, at: string): string {
   const { code, status } = event;
   const explain = code === null ? '' : `  ${code}  (footbridge explain ${code})`;
   return printable(

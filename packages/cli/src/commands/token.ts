@@ -1,17 +1,11 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { createToken, listTokens, removeToken } from '@footbridge/protocol/operator/access';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import { collect } from '../option-values.ts';
 import { printable } from '../output.ts';
-
-interface Token {
-  readonly id: string;
-  readonly label: string;
-  readonly readOnly: boolean;
-  readonly locations: readonly string[] | null;
-  readonly createdAt: string;
-}
 
 const EXAMPLES = `
 Examples:
@@ -29,8 +23,8 @@ export function tokenCommand(program: Command): void {
     .option('--location <id>', 'the token sees only this location; repeat for several', collect)
     .action(async (label: string, options: CreateOptions, command: Command) => {
       const { output, operator } = contextOf(command);
-      const body = { label, readOnly: options.readOnly, locations: options.location ?? null };
-      const created = await operator().call<Token & { token: string }>('POST', '/operator/tokens', body);
+      const { readOnly, location: locations = null } = options;
+      const created = await operator().ask(createToken, { label, readOnly, locations });
       output.result(
         `${created.token}\n\n${printable(created.label)}: ${scopeOf(created)}. Save the token now: it will not be shown again.`,
         { ...created },
@@ -42,7 +36,7 @@ export function tokenCommand(program: Command): void {
     .description('list the tokens for others')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { tokens } = await operator().call<{ tokens: Token[] }>('GET', '/operator/tokens');
+      const { tokens } = await operator().ask(listTokens);
       output.rows(
         tokens.map((entry) => ({ ...entry, scope: scopeOf(entry) })),
         [
@@ -61,7 +55,7 @@ export function tokenCommand(program: Command): void {
     .action(async (wanted: string, _options: object, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
       const client = operator();
-      const { tokens } = await client.call<{ tokens: Token[] }>('GET', '/operator/tokens');
+      const { tokens } = await client.ask(listTokens);
       const matches = tokens.filter(({ id, label }) => id === wanted || label === wanted);
       const [only] = matches;
       if (only === undefined || matches.length > 1)
@@ -70,10 +64,12 @@ export function tokenCommand(program: Command): void {
           { exitCode: EXIT.notFound, next: 'run footbridge token list to see their ids' },
         );
       await confirm(`Remove the token ${printable(only.label)}? Its users are signed out.`);
-      await client.call('DELETE', `/operator/tokens/${only.id}`);
+      await client.ask(removeToken, { id: only.id });
       output.result(`${printable(only.label)} is removed.`, { id: only.id });
     });
 }
+
+type Token = ResponseOf<typeof listTokens>['tokens'][number];
 
 interface CreateOptions {
   readonly readOnly: boolean;

@@ -38,7 +38,7 @@ const device = object({
   name: text,
   osVersion: text,
   appVersion: text,
-  status: text,
+  status: oneOf('active', 'deactivated', 'revoked'),
   connected: flag,
   locations: list(text),
   takeOvers: count,
@@ -49,7 +49,7 @@ const device = object({
 
 const location = object({
   locationId: text,
-  state: text,
+  state: oneOf('unassigned', 'bound', 'released'),
   licenseId: textOrNull,
   license: textOrNull,
   claimed: flag,

@@ -102,7 +102,15 @@ export const listRejections = call('GET', '/operator/keys/rejections', {
   summary: 'The signatures that this node rejected within the last hour',
   locations: 'none',
   response: object({
-    rejections: list(object({ step: text, header: textOrNull, locationId: textOrNull, count, lastAt: time })),
+    rejections: list(
+      object({
+        step: oneOf('header', 'base64', 'length', 'location', 'key'),
+        header: textOrNull,
+        locationId: textOrNull,
+        count,
+        lastAt: time,
+      }),
+    ),
   }),
   notes:
     'By step (`header`, `base64`, `length`, `location`, `key`) and header, at most a thousand each; `locationId` is the one that the latest of them named, or null.',

@@ -45,8 +45,8 @@ export const optOut = object({
   since: time,
 });
 
-/** Anything that JSON can say. */
+/** The facts of a step or of an entry in the audit log. */
 export const detail = nullable({
   type: 'object',
-  additionalProperties: { anyOf: [text, { type: 'number' }, flag, { type: 'null' }, list(text)] },
+  additionalProperties: { anyOf: [text, { type: 'number' }, flag, { type: 'null' }] },
 });

@@ -9,7 +9,7 @@ export const askReach = call('GET', '/operator/locations/:locationId/reach', {
   summary: 'Whether a person is reached by iMessage or SMS',
   locations: 'named',
   query: strict({ phone: handle }),
-  response: object({ phone: text, reach: oneOf('iMessage', 'SMS', 'unknown'), reason: textOrNull, at: time }),
+  response: object({ phone: text, reach: oneOf('iMessage', 'SMS', 'unknown'), reason: text, at: time }),
   errors: ['CONFLICT'],
   notes:
     '`phone` is masked, and `at` is when the Mac replied. `iMessage` and `SMS` are kept in memory for an hour. 409 `CONFLICT` when no Mac is connected. [What the Mac goes by](operate.md#imessage-or-sms).',

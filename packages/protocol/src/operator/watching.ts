@@ -157,7 +157,7 @@ export const showDiagnosis = call('GET', '/operator/diagnosis', {
       crmHost: text,
       conversationProviderId: textOrNull,
       inboundType: text,
-      database: text,
+      database: oneOf('sqlite', 'postgres'),
       nodes: oneOf('one', 'several'),
     }),
     crm: probe,
