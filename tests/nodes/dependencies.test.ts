@@ -138,6 +138,9 @@ describe.skipIf(!canRun)('two nodes', () => {
         expect(JSON.stringify(elsewhere?.answer)).toContain('SERVICE_UNAVAILABLE');
         expect(closeCode).toBe(CLOSE.goingAway);
       });
+      it('A10 the 503 is not told as failed: the CRM sends the webhook again', () => {
+        expect(cluster().crm.accepted(seen().webhooks['elsewhere']?.messageId ?? '')).toEqual([]);
+      });
       it('I6 what the Mac sends is not acknowledged, and delivered once when Redis is back', () => {
         expect(seen().inbound).toEqual({ during: 1, after: 2, outcome: 'delivered' });
       });

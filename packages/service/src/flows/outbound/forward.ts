@@ -5,13 +5,14 @@ import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
-import { UncertainSendError } from '../../ports/switchboard/switchboard.ts';
+import { OwnerUnknownError, UncertainSendError } from '../../ports/switchboard/switchboard.ts';
 import { Rejection } from './rejection.ts';
 
 export interface Forwarding {
   /**
    * Resolves with `written` once the frame is written to the bound Mac's socket. Rejects with UncertainSendError when the outcome is
-   * unknown, and with another EngineError when nothing was written.
+   * unknown, with OwnerUnknownError when nothing was written and the same request may succeed soon, and with another EngineError when
+   * nothing was written.
    */
   send(locationId: LocationId, frame: SendFrame): Promise<'written' | 'not_connected'>;
 }
@@ -30,6 +31,8 @@ export interface Unsent {
   readonly rejection: Rejection;
   /** False when the frame may have been written nevertheless. */
   readonly isCertain: boolean;
+  /** Whether the CRM is told that the message failed. */
+  readonly isReported: boolean;
 }
 
 /** W16, W18. Nothing is queued, and nothing goes to another Mac. Resolves with undefined when the frame was written. */
@@ -44,7 +47,9 @@ export async function forward(
     const outcome = await forwarding.send(locationId, frame);
     if (outcome === 'written') onForwarded?.((clock.monotonic() - since) / 1000);
     if (failpoint !== undefined) await failpoint('outbound.afterForward');
-    return outcome === 'written' ? undefined : { rejection: notConnected(locationId), isCertain: true };
+    return outcome === 'written'
+      ? undefined
+      : { rejection: notConnected(locationId), isCertain: true, isReported: true };
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     log.error(
@@ -54,7 +59,8 @@ export async function forward(
     const rejection = new Rejection('SERVICE_UNAVAILABLE', {
       message: 'The service cannot reach its Macs at the moment. Send the same request again.',
     });
-    return { rejection, isCertain: !(error instanceof UncertainSendError) };
+    const isCertain = !(error instanceof UncertainSendError);
+    return { rejection, isCertain, isReported: isCertain && !(error instanceof OwnerUnknownError) };
   }
 }
 

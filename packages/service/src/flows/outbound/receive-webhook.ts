@@ -137,10 +137,10 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     recordAccepted(journal, received, locationId, frame.phone);
     const unsent = await forward(locationId, frame, deps);
     if (unsent !== undefined) {
-      const { rejection, isCertain } = unsent;
+      const { rejection, isReported } = unsent;
       recordUnsent(journal, received, unsent);
       logRequest(log, received, rejection);
-      if (isCertain) reportRejection(reports, requestId, received.fields, rejection);
+      if (isReported) reportRejection(reports, requestId, received.fields, rejection);
       return { kind: 'rejected', requestId, rejection, rate };
     }
     logRequest(log, received);

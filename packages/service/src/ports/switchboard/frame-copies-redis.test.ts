@@ -37,6 +37,8 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
   const opened: { close(): Promise<void> }[] = [];
   beforeEach(async () => {
     server = await startRedis();
+    // It has been running for a while: a missing lease proves that no Mac is connected.
+    await server.command('SET footbridge:since 1');
     location = freshLocation();
   });
   afterEach(async () => {

@@ -19,6 +19,8 @@ const OWNER = script('owner');
 export const LEASE_TTL_MS = 10_000;
 /** A response of Redis is awaited this long; a script that starts later than that changes nothing. */
 export const REDIS_TIMEOUT_MS = 1000;
+/** No lease that is renewed in time expires when Redis's clock is set forward by less. */
+const MAX_STEP_MS = 5000;
 
 /** The connection that holds a lease, and its node. */
 export interface LeaseHolder {
@@ -66,6 +68,8 @@ export interface RedisLeasesDeps {
   readonly node: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly contention: Contention;
+  /** Called when leases may have got lost: Redis has had its data for `ageMs` only, or its clock was set forward just now. */
+  readonly onLoss: (ageMs: number) => void;
 }
 
 /** The leases in Redis, one script per atomic operation. Every method rejects with EngineError when Redis is unavailable. */
@@ -75,19 +79,21 @@ export class RedisLeases {
   readonly #node: string;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #contention: Contention;
+  readonly #onLoss: (ageMs: number) => void;
   #highestEpoch = 0;
 
-  constructor({ redis, node, clock, contention }: RedisLeasesDeps) {
+  constructor({ redis, node, clock, contention, onLoss }: RedisLeasesDeps) {
     this.#redis = redis;
     this.#node = node;
     this.#clock = clock;
     this.#contention = contention;
+    this.#onLoss = onLoss;
     this.time = new RedisTime(() => clock.monotonic());
   }
 
-  /** Reads Redis's time, which deadlines depend on. */
-  async open(): Promise<void> {
-    await this.#run(OWNER, [keyOf('A', 'none')], []);
+  /** Reads Redis's time, which deadlines depend on, and since when it has its data. */
+  async observe(): Promise<void> {
+    await this.#owner('A');
   }
 
   async bind(locationId: LocationId, holder: Omit<LeaseHolder, 'node'>): Promise<BindResult> {
@@ -130,10 +136,19 @@ export class RedisLeases {
     };
   }
 
-  async owner(locationId: LocationId): Promise<StoredLease | undefined> {
-    const keys = [keyOf(nameOf(locationId), 'lease')];
-    const [node = '', sessionId = '', deviceId = '', epoch = ''] = await this.#run(OWNER, keys, []);
-    return node === '' ? undefined : { node, sessionId, deviceId, epoch: Number(epoch) };
+  owner(locationId: LocationId): Promise<StoredLease | undefined> {
+    return this.#owner(nameOf(locationId));
+  }
+
+  async #owner(name: string): Promise<StoredLease | undefined> {
+    const [node = '', sessionId, deviceId = '', epoch] = await this.#run(
+      OWNER,
+      [keyOf(name, 'lease'), SINCE],
+      [],
+    );
+    if (sessionId !== undefined) return { node, sessionId, deviceId, epoch: Number(epoch) };
+    this.#onLoss(Number(node));
+    return undefined;
   }
 
   /** Renews all leases in one script. They must belong to one shard. */
@@ -173,7 +188,7 @@ export class RedisLeases {
   async #run(step: typeof BIND, keys: string[], args: string[]): Promise<string[]> {
     const sentAt = this.#clock.monotonic();
     const [millis, ...rest] = (await this.#redis.run(step, keys, args, REDIS_TIMEOUT_MS)) as string[];
-    this.time.observe(Number(millis), sentAt);
+    if (this.time.observe(Number(millis), sentAt) > MAX_STEP_MS) this.#onLoss(0);
     return rest;
   }
 }
@@ -193,5 +208,7 @@ export const shardOf = (locationId: LocationId): number => LETTERS.indexOf(nameO
 const nameOf = (locationId: LocationId): string => hash('sha256', locationId, 'base64url').slice(0, 22);
 
 const unconfirmedField = (deviceId: string) => `unconfirmed:${deviceId}`;
+
+const SINCE = 'footbridge:since';
 
 const keyOf = (name: string, field: string) => `footbridge:{${name.charAt(0)}}:${name}:${field}`;

@@ -16,18 +16,23 @@ export class RedisTime {
     this.#monotonic = monotonic;
   }
 
-  /** Records that the response to a command sent at `sentAt` carried the time `millis`. */
-  observe(millis: number, sentAt: number): void {
+  /**
+   * Records that the response to a command sent at `sentAt` carried the time `millis`. Returns by how many milliseconds, at least, the clock
+   * was set forward.
+   */
+  observe(millis: number, sentAt: number): number {
     const now = this.#monotonic();
     const drift = (now - this.#at) * MAX_DRIFT;
     const [earliest, latest] = [millis - now, millis - sentAt];
     this.#at = now;
     this.#earliest = Math.max(this.#earliest - drift, earliest);
+    const step = Math.max(0, earliest - this.#latest - drift);
     this.#latest = Math.min(this.#latest + drift, latest);
-    if (this.#earliest <= this.#latest) return;
+    if (this.#earliest <= this.#latest) return 0;
     // Contradicting bounds: Redis's clock was set, or another Redis took over.
     this.#earliest = earliest;
     this.#latest = latest;
+    return step;
   }
 
   /** Returns a time that Redis's clock has reached. */

@@ -48,6 +48,8 @@ export function useRedisNodes(): RedisNodes {
   beforeEach(async () => {
     fixture.clock = new SkippingClock();
     fixture.server = await startRedis();
+    // It has been running for a while: a missing lease proves that no Mac is connected.
+    await fixture.server.command('SET footbridge:since 1');
   });
   afterEach(async () => {
     boards.length = 0;

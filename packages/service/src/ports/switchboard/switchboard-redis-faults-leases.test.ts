@@ -15,9 +15,6 @@ import {
 } from './switchboard-redis-faults-fixture.contract.ts';
 import { SEND_TIMEOUT_MS } from './switchboard.ts';
 
-/** The number of keys of the script that renews one lease. */
-const RENEWED_KEYS = 2;
-
 describe.skipIf(!(await hasRedis()))('the leases of the Redis switchboard under faults', () => {
   const fixture = useRedisNodes();
   const { node, skip } = fixture;
@@ -89,6 +86,57 @@ describe.skipIf(!(await hasRedis()))('the leases of the Redis switchboard under 
     expect(newer.disconnects).toEqual([]);
   });
 
+  it('M1 takes no missing lease for a missing Mac until the nodes have restored theirs after a flush', async () => {
+    const [a, b] = [await node(), await node()];
+    const location = freshLocation();
+    await bound(a.board, location, connect('device-1'));
+    expect(await b.board.send(freshLocation(), sendFrame())).toBe('not_connected');
+    await fixture.server.flush();
+    const sent = await Promise.allSettled([
+      b.board.send(freshLocation(), sendFrame()),
+      b.board.send(location, sendFrame()),
+    ]);
+    expect(sent).toMatchObject([
+      { status: 'rejected', reason: { name: 'OwnerUnknownError' } },
+      { status: 'fulfilled', value: 'written' },
+    ]);
+    await skip(3500);
+    expect(await b.board.send(freshLocation(), sendFrame())).toBe('not_connected');
+  });
+
+  it('M1 routes to the newest owner after a failover that lost its lease', async () => {
+    const [a, b, c] = [await node(), await node(), await node()];
+    const location = freshLocation();
+    const [old, newer] = [connect('device-1'), connect('device-2')];
+    await bound(a.board, location, old);
+    await fixture.server.command('SAVE');
+    await bound(b.board, location, newer);
+    await until(() => old.disconnects.length === 1);
+    await fixture.server.kill();
+    await fixture.server.restart({ keepData: true });
+    const outcomes: unknown[] = [];
+    await until(
+      async () => {
+        const outcome = await c.board.send(location, sendFrame()).catch((error: Error) => error.name);
+        outcomes.push(outcome);
+        return outcome === 'written';
+      },
+      { within: 10_000 },
+    );
+    expect(outcomes).not.toContain('not_connected');
+    expect([old.written, newer.written]).toEqual([0, 1]);
+  });
+
+  it('M1 binds and routes on a full server', async () => {
+    const [a, b] = [await node(), await node()];
+    await fixture.server.command('CONFIG SET maxmemory 1');
+    await expect(a.board.ping()).rejects.toThrow(EngineError);
+    const location = freshLocation();
+    const mac = connect('device-1');
+    await bound(a.board, location, mac);
+    expect(await b.board.send(location, sendFrame())).toBe('written');
+  });
+
   it('M1 finds the owner again when another node restores a newer lease first', async () => {
     let [isMute, beforeRenewal] = [true, async () => {}];
     const withoutFirstNotices = (redis: Redis): Redis => ({
@@ -98,7 +146,7 @@ describe.skipIf(!(await hasRedis()))('the leases of the Redis switchboard under 
     const restoringLast = (redis: Redis): Redis => ({
       ...redis,
       run: async (script, keys, ...rest) => {
-        if (keys.length === RENEWED_KEYS) await beforeRenewal();
+        if (keys[1]?.endsWith(':epoch') === true) await beforeRenewal();
         return redis.run(script, keys, ...rest);
       },
     });

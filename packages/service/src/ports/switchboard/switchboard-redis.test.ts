@@ -14,6 +14,8 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
   beforeAll(async () => {
     server = await startRedis();
+    // It has been running for a while: a missing lease proves that no Mac is connected.
+    await server.command('SET footbridge:since 1');
   });
   afterAll(() => server.stop());
 

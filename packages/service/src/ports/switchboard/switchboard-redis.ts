@@ -29,6 +29,7 @@ import {
   CONTENTION,
   SEND_TIMEOUT_MS,
   SETTLE_TIMEOUT_MS,
+  OwnerUnknownError,
   UncertainSendError,
   boundMacsOf,
   contendedWaitSec,
@@ -123,6 +124,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   #tickedAt: number;
   #stalledAt = -Infinity;
   #restoringUntil = 0;
+  /** The monotonic time from which a missing lease proves that no Mac is connected. */
+  #completeFrom = 0;
   #stopTicking: () => void = () => {};
   #closed = false;
 
@@ -134,7 +137,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#log = log;
     this.#node = node;
     this.#tickedAt = clock.monotonic();
-    this.#leases = new RedisLeases({ redis, node, clock, contention });
+    const onLoss = (ageMs: number) => this.#onLoss(ageMs);
+    this.#leases = new RedisLeases({ redis, node, clock, contention, onLoss });
     const bus = new NodeBus({ redis, nodeSecret, node, clock, log, handler: this });
     this.#bus = bus;
     const holderOf = (locationId: LocationId) => this.#held.get(locationId);
@@ -145,9 +149,13 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   async open(): Promise<void> {
-    await this.#leases.open();
+    await this.#leases.observe();
     await this.#bus.open();
-    this.#redis.onReconnect(() => this.#renewAll());
+    this.#redis.onReconnect(() => {
+      // Another server may have taken over, without the latest leases.
+      this.#doubtLeases();
+      this.#renewAll();
+    });
     this.#stopTicking = every(this.#clock, RENEW_MS / SHARDS, () => this.#onTick());
   }
 
@@ -194,22 +202,29 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       if (owner === 'unknown') {
         if (await this.#redis.isDown()) return this.#sendWithoutRedis(locationId, frame);
         // This node may be partitioned, and another Mac may own the location by now.
-        if (isOver(pauseMs + REDIS_TIMEOUT_MS)) throw new EngineError('redis', UNAVAILABLE);
+        if (isOver(pauseMs + REDIS_TIMEOUT_MS)) throw new OwnerUnknownError('redis', UNAVAILABLE);
         await this.#clock.sleep(pauseMs);
         continue;
       }
-      if (owner === undefined) {
-        if (!(await this.#restore(locationId))) return 'not_connected';
-        if (isOver(pauseMs)) throw new EngineError('redis', LEASES_LOST);
+      if (await this.#restore(locationId, owner)) {
+        if (isOver(pauseMs)) throw new OwnerUnknownError('redis', LEASES_LOST);
         continue;
       }
-      if (owner.node === this.#node && this.#held.get(locationId)?.lease.sessionId !== owner.sessionId)
-        return 'not_connected';
+      const isHere = owner?.node === this.#node;
+      if (
+        owner === undefined ||
+        (isHere && this.#held.get(locationId)?.lease.sessionId !== owner.sessionId)
+      ) {
+        if (this.#isComplete()) return 'not_connected';
+        if (isOver(RETRY_PAUSE_MS)) throw new OwnerUnknownError('redis', LEASES_LOST);
+        await this.#clock.sleep(RETRY_PAUSE_MS);
+        pauseMs = RETRY_PAUSE_MS;
+        continue;
+      }
       this.#dropIfStale(locationId, owner);
-      const result =
-        owner.node === this.#node
-          ? this.#writeLocally(locationId, owner.epoch, frame)
-          : await this.#writeRemotely(owner, locationId, frame);
+      const result = isHere
+        ? this.#writeLocally(locationId, owner.epoch, frame)
+        : await this.#writeRemotely(owner, locationId, frame);
       if (result === 'written') return 'written';
       if (result === 'overloaded') return 'not_connected';
       if (result === 'resuming') {
@@ -219,14 +234,15 @@ class RedisSwitchboard implements Switchboard, BusHandler {
         continue;
       }
       if (result === 'unproven') {
-        if (isOver(RETRY_PAUSE_MS)) throw new EngineError('redis', LEASES_LOST);
+        if (isOver(RETRY_PAUSE_MS)) throw new OwnerUnknownError('redis', LEASES_LOST);
         await this.#clock.sleep(RETRY_PAUSE_MS);
         pauseMs = RETRY_PAUSE_MS;
         continue;
       }
       // The frame was certainly not written. The Mac may be reconnecting to another node, or its node to Redis.
       const isOrphan = result === 'stale' && before?.sessionId === owner.sessionId;
-      if (isOrphan || isOver(pauseMs)) return 'not_connected';
+      if (this.#isComplete() && (isOrphan || isOver(pauseMs))) return 'not_connected';
+      if (isOver(pauseMs)) throw new OwnerUnknownError('redis', LEASES_LOST);
       before = owner;
       await this.#clock.sleep(pauseMs);
     }
@@ -248,7 +264,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       const owner = await this.#freshOwner(lease.locationId);
       if (owner?.epoch === lease.epoch) return this.isCurrent(lease);
       if (owner !== undefined) this.#dropIfStale(lease.locationId, owner);
-      await this.#restore(lease.locationId);
+      await this.#restore(lease.locationId, owner);
     }
   }
 
@@ -391,7 +407,22 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   onLeasesLost(): void {
+    this.#doubtLeases();
     this.#restoreAll();
+  }
+
+  #onLoss(ageMs: number): void {
+    this.#doubtLeases(ageMs);
+    if (ageMs === 0 && this.#restoreAll()) this.#bus.leasesLost();
+  }
+
+  /** Until every node has restored its leases, a missing one proves nothing. */
+  #doubtLeases(lostMsAgo = 0): void {
+    this.#completeFrom = Math.max(this.#completeFrom, this.#clock.monotonic() + PROOF_MS - lostMsAgo);
+  }
+
+  #isComplete(): boolean {
+    return this.#clock.monotonic() >= this.#completeFrom;
   }
 
   localMacs(query: MacQuery): BoundMac[] {
@@ -404,7 +435,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const result = held === undefined ? 'stale' : this.#writeLocally(locationId, held.lease.epoch, frame);
     if (result === 'written') return 'written';
     if (result === 'overloaded') return 'not_connected';
-    throw new EngineError('redis', UNAVAILABLE);
+    throw new OwnerUnknownError('redis', UNAVAILABLE);
   }
 
   /** Returns `resuming` when the connection is not ready. */
@@ -502,6 +533,8 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (shard !== undefined && shard.size > 0) void this.#renew([...shard]);
     if (this.#tick % FENCE_CHECK_TICKS === 0) this.#fenceExpired();
     if (this.#tick % SHARDS !== 0) return;
+    // A node without leases sends nothing else.
+    void this.#leases.observe().catch(() => {});
     this.frames.offer();
     this.#copies.expire();
     this.#handledBefore = this.#handled;
@@ -518,7 +551,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     try {
       const renewals = await this.#leases.renew(all.map(({ lease }) => lease));
       const restored = all.filter((held, index) => this.#applyRenewal(held, renewals[index], sentAt));
-      if (restored.length > 0 && this.#restoreAll()) this.#bus.leasesLost();
+      if (restored.length > 0) this.#onLoss(0);
     } catch (error) {
       this.#log.debug(
         { event: 'switchboard.renewal_failed', err: error, leases: all.length },
@@ -532,10 +565,11 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     const now = this.#clock.monotonic();
     if (now < this.#restoringUntil) return false;
     this.#restoringUntil = now + RENEW_MS;
-    this.#log.warn(
-      { event: 'switchboard.leases_lost', leases: this.#held.size },
-      'redis lost its leases, restoring them',
-    );
+    if (this.#held.size > 0)
+      this.#log.warn(
+        { event: 'switchboard.leases_lost', leases: this.#held.size },
+        'redis lost its leases, restoring them',
+      );
     this.#renewAll();
     return true;
   }
@@ -557,12 +591,13 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   /**
-   * Restores the lease of this node when Redis has none for the location. Resolves with false if this node has no valid lease. Another
-   * node may have restored a newer lease first, so the caller must read the owner again.
+   * Restores the lease of this node when Redis has none for the location, or an older one. Resolves with false if this node has no such
+   * lease. Another node may have restored a newer lease first, so the caller must read the owner again.
    */
-  async #restore(locationId: LocationId): Promise<boolean> {
+  async #restore(locationId: LocationId, owner: StoredLease | undefined): Promise<boolean> {
     const held = this.#held.get(locationId);
-    if (held === undefined || !this.#isUnexpired(held)) return false;
+    if (held === undefined || !this.#isUnexpired(held) || held.lease.epoch <= (owner?.epoch ?? 0))
+      return false;
     await this.#renew([held]);
     return true;
   }

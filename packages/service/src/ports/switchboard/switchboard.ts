@@ -144,6 +144,11 @@ export class UncertainSendError extends EngineError {
   override readonly name = 'UncertainSendError';
 }
 
+/** `send` failed, and nothing was written: the engine cannot tell at the moment where the Mac is connected, or whether it is. */
+export class OwnerUnknownError extends EngineError {
+  override readonly name = 'OwnerUnknownError';
+}
+
 /** Which Macs a node lists, and whether with their states. */
 export interface MacQuery {
   readonly withStates?: boolean | undefined;
@@ -176,8 +181,9 @@ export interface BoundMac {
  *   device that reconnects to its own location is never rejected.
  * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
  *   is no owner or the owner is overloaded. It waits up to `SEND_TIMEOUT_MS` for an owner that is not `ready`. A frame is written at
- *   most once and never queued. Rejects with UncertainSendError when it is unknown whether the frame was written, and with another
- *   EngineError when it certainly was not.
+ *   most once and never queued. Rejects with UncertainSendError when it is unknown whether the frame was written, with OwnerUnknownError
+ *   while the engine has lost leases that are not restored yet or does not respond, and with another EngineError when the frame certainly
+ *   was not written.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
  * - `settled` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
