@@ -141,10 +141,7 @@ function nodeOf(version: string): string {
 }
 
 describe.each([
-  [
-    'footbridge-agent',
-    ['@parseaple/typedstream', 'bplist-parser', 'commander', 'fast-png', 'pino', 'undici', 'ws'],
-  ],
+  ['footbridge-agent', ['@parseaple/typedstream', 'bplist-parser', 'commander', 'pino', 'undici', 'ws']],
   [
     'footbridge',
     [
@@ -160,7 +157,6 @@ describe.each([
       '@redis/client',
       'bplist-parser',
       'commander',
-      'fast-png',
       'fastify',
       'gifenc',
       'kysely',

@@ -106,7 +106,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   runtime: ['protocol'],
   media: ['protocol', 'runtime'],
   service: ['protocol', 'runtime', 'media', 'console', 'site'],
-  agent: ['protocol', 'runtime'],
+  agent: ['protocol', 'runtime', 'media'],
   kit: ['protocol'],
   'mac-launcher': [],
   cli: ['protocol', 'kit', 'runtime'],

@@ -82,7 +82,7 @@ describe('a violation is reported', () => {
     ['the protocol imports the service', 'protocol/src/broken.ts', '@footbridge/service/errors'],
     ['the agent imports the service', 'agent/src/broken.ts', '@footbridge/service/errors'],
     ['media imports the service', 'media/src/broken.ts', '@footbridge/service/errors'],
-    ['the agent imports media', 'agent/src/broken.ts', '@footbridge/media/sniff'],
+    ['the command line imports media', 'cli/src/broken.ts', '@footbridge/media/sniff'],
     ['a package imports itself by name', 'service/src/bridge/broken.ts', '@footbridge/service/errors'],
     ['a package imports another by path', 'agent/src/broken.ts', '../../service/src/errors.ts'],
   ];

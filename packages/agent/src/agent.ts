@@ -23,6 +23,7 @@ import type { AgentReport, LocalCalls } from './edges/local-socket/local-calls.t
 import { openLocalSocket } from './edges/local-socket/local-server.ts';
 import { isScreenLocked } from './edges/screen-lock.ts';
 import { ScratchFolder } from './edges/scratch.ts';
+import { openStickerImages } from './edges/sticker-images.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
 import type { SessionSettings } from './edges/websocket-session.ts';
@@ -36,7 +37,7 @@ import type { LinkSettings } from './flows/link/link.ts';
 import { readMacState } from './flows/link/mac-state.ts';
 import { StateReporter } from './flows/link/report-state.ts';
 import { claimLocation } from './flows/link/served-location.ts';
-import type { Downloads } from './flows/outbound/job-deps.ts';
+import type { Downloads, Images } from './flows/outbound/job-deps.ts';
 import { OneAtATime } from './flows/outbound/one-at-a-time.ts';
 import type { Held, Outcome } from './flows/outbound/outcome.ts';
 import { Pacing } from './flows/outbound/pacing.ts';
@@ -100,6 +101,8 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     const served = claimLocation(journal, config.location);
     if (served !== config.location) throw new LocationFixedError(config.dataDir, served, config.location);
     journal.prune(clock.now() - RETENTION_MS);
+    const stickers = await openStickerImages(config.dataDir, log);
+    life.add('sticker images', () => stickers.close());
     const memory = noteMemory(journal, 'message-store');
     const simulated = config.simulate ? simulateMessages(config, memory, clock) : undefined;
     const messages = simulated ?? (await openMessages(config, { ...deps, journal, memory, clock }));
@@ -190,6 +193,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       clock,
       failpoint,
       downloads: deps.downloads,
+      images: stickers.images,
     });
     const queue = new Queue({
       journal,
@@ -497,9 +501,10 @@ function jobPerformer(
     clock: Clock;
     failpoint: BlockingFailpoint;
     downloads: Downloads | undefined;
+    images: Images;
   },
 ): (job: Job, frame: SendFrame) => Promise<Outcome | Held> {
-  const { journal, messages, pacing, log, clock, failpoint } = deps;
+  const { journal, messages, pacing, log, clock, failpoint, images } = deps;
   const downloads = deps.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
   return async (job, frame) => {
     const scratch = new ScratchFolder(scratchDir(config));
@@ -513,7 +518,8 @@ function jobPerformer(
     });
     const settings = { confirmMs: config.confirmMs, channel: config.channel };
     try {
-      return await performJob(frame, { messages, steps, downloads, scratch, clock, pacing, settings });
+      const jobDeps = { messages, steps, downloads, scratch, images, clock, pacing, settings };
+      return await performJob(frame, jobDeps);
     } finally {
       await scratch.clear();
     }

@@ -18,6 +18,8 @@ const convert: Convert = async (conversion, file, to) => {
       return (await import('./convert/caf.ts')).convertCaf(file, to);
     case 'amr':
       return (await import('./convert/amr.ts')).convertAmr(file, to);
+    case 'png':
+      return (await import('./convert/png.ts')).convertPng(file, to);
     default:
       throw new ConversionError(`there is no conversion ${String(conversion satisfies never)}`);
   }

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { ATTACHMENT_PROGRAM } from './attachment-converter.ts';
 import { Converter } from './converter.ts';
 import type { ConversionResult, ConverterOptions } from './converter.ts';
 import type { Conversion } from './media-types.ts';
@@ -29,11 +30,12 @@ describe('the converter', { timeout: 120_000 }, () => {
   let converter: Converter;
   let logged: object[];
 
-  const open = async (options: ConverterOptions = {}) => {
-    converter = await Converter.open(folder, { warn: (fields) => logged.push(fields) }, options);
+  const open = async (options: Partial<ConverterOptions> = {}) => {
+    const log = { warn: (fields: object) => logged.push(fields) };
+    converter = await Converter.open(folder, log, { program: ATTACHMENT_PROGRAM, ...options });
   };
   /** Runs the misbehaving program; the returned function tells it what to do. */
-  const misbehave = async (options: ConverterOptions = {}) => {
+  const misbehave = async (options: Partial<ConverterOptions> = {}) => {
     await open({ program: MISBEHAVING, ...options });
     return (behaviour: string, tenant?: string) => convertBytes('heic', Buffer.from(behaviour), tenant);
   };
@@ -64,6 +66,7 @@ describe('the converter', { timeout: 120_000 }, () => {
     ['apng', 'apng-3frames-alpha.png', 'image/gif'],
     ['apple-png', 'apple.png', 'image/png'],
     ['tiff', 'cutout.tiff', 'image/png'],
+    ['png', 'photo.png', 'image/png'],
     ['caf', 'voice_opus.caf', 'audio/mpeg'],
     ['caf', 'voice_aac.caf', 'audio/mp4'],
     ['amr', 'voice.amr', 'audio/mpeg'],

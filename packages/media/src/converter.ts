@@ -40,8 +40,8 @@ export interface ConverterOptions {
   readonly memoryBytes?: number;
   /** An unused process is stopped after this time: a service without attachments does not pay for it. */
   readonly idleMs?: number;
-  /** The program of the child process; only tests replace it. */
-  readonly program?: URL;
+  /** The program of the child process. */
+  readonly program: URL;
 }
 
 const MIB = 1024 * 1024;
@@ -55,7 +55,6 @@ export const CONVERSIONS = {
   memoryBytes: 384 * MIB,
 } as const;
 
-const PROGRAM = new URL('./convert-program.ts', import.meta.url);
 const STOPPED: ConversionResult = { ok: false, reason: 'the service is stopping' };
 
 /**
@@ -78,7 +77,7 @@ export class Converter {
   #asOther: Promise<boolean> | undefined;
 
   /** `folder` is emptied: it belongs to one converter. */
-  static async open(folder: string, log: ConverterLog, options: ConverterOptions = {}): Promise<Converter> {
+  static async open(folder: string, log: ConverterLog, options: ConverterOptions): Promise<Converter> {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return new Converter(folder, log, options);
@@ -94,7 +93,7 @@ export class Converter {
       maxWaitingPerTenant = CONVERSIONS.maxWaitingPerTenant,
       memoryBytes = CONVERSIONS.memoryBytes,
       idleMs = 5 * 60_000,
-      program = PROGRAM,
+      program,
     }: ConverterOptions,
   ) {
     this.#folder = folder;

@@ -1,5 +1,5 @@
-/** The conversions from a format that some browser cannot show to one that every browser shows. */
-export type Conversion = 'heic' | 'apng' | 'apple-png' | 'tiff' | 'caf' | 'amr';
+/** The conversions from a format that some browser cannot show to one that every browser shows, and of a PNG to a new one. */
+export type Conversion = 'heic' | 'apng' | 'apple-png' | 'tiff' | 'caf' | 'amr' | 'png';
 
 export interface MediaType {
   /** The Content-Type to serve it with; never one that a browser would execute. */

@@ -12,6 +12,7 @@ export interface PngHeader {
 export interface Chunk {
   type: string;
   data: Buffer;
+  checksum: number;
 }
 
 /** Iterates over the chunks in file order. Stops silently where a file is truncated; the caller notices what is missing. */
@@ -20,7 +21,8 @@ export function* pngChunks(file: Buffer): Generator<Chunk> {
     const length = file.readUInt32BE(at);
     if (at + 12 + length > file.length) return;
     const type = file.toString('latin1', at + 4, at + 8);
-    yield { type, data: file.subarray(at + 8, at + 8 + length) };
+    const data = file.subarray(at + 8, at + 8 + length);
+    yield { type, data, checksum: file.readUInt32BE(at + 8 + length) };
     if (type === 'IEND') return;
     at += 12 + length;
   }

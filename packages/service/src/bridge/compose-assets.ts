@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 
+import { ATTACHMENT_PROGRAM } from '@footbridge/media/attachment-converter';
 import { Converter } from '@footbridge/media/converter';
 import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
 import type { FastifyInstance } from 'fastify';
@@ -44,7 +45,9 @@ export async function composeAssets(
     clock,
     hashes: (handle) => handleHash.handle(handle),
   });
-  const converter = await Converter.open(join(config.dataDir, 'converter'), log);
+  const converter = await Converter.open(join(config.dataDir, 'converter'), log, {
+    program: ATTACHMENT_PROGRAM,
+  });
   life.add('converter', () => converter.close());
   const take = createUploads({
     assets,

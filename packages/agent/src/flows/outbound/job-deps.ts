@@ -10,6 +10,7 @@ export interface JobDeps {
   readonly steps: Steps;
   readonly downloads: Downloads;
   readonly scratch: Scratch;
+  readonly images: Images;
   readonly clock: Clock;
   readonly pacing: Pacing;
   readonly settings: JobSettings;
@@ -40,6 +41,15 @@ export type DownloadResult =
 export interface Downloads {
   /** Resolves with the file in a new subfolder of `folder`. Never rejects because of the remote side. */
   fetch(url: string, folder: string, limits: DownloadLimits): Promise<DownloadResult>;
+}
+
+/** Decodes images outside this process: a small file can inflate to gigabytes (T58). */
+export interface Images {
+  /** Writes the pixels of a PNG to a new one, or resolves with the reason why it cannot. */
+  rewritePng(
+    png: Uint8Array,
+    path: string,
+  ): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;
 }
 
 /** A temporary folder for the files of one job. */

@@ -2,21 +2,30 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32, deflateSync } from 'node:zlib';
 
+import { silentLog } from '@footbridge/testkit/silent-log';
 import { decode, encode } from 'fast-png';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { ScratchFolder } from '../../edges/scratch.ts';
+import { openStickerImages } from '../../edges/sticker-images.ts';
 import { stickerImage } from './sticker-image.ts';
 import type { DownloadResult, JobDeps } from './job-deps.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const { images, close } = await openStickerImages(folder, silentLog);
+afterAll(async () => {
+  await close();
+  rmSync(folder, { recursive: true });
+});
 
+const MIB = 1024 * 1024;
 const fetched: string[] = [];
 function deps(result: DownloadResult = { ok: false, reason: 'failed', message: 'no network' }): JobDeps {
   return {
     scratch: new ScratchFolder(folder),
+    images,
     downloads: {
       fetch: (url: string) => {
         fetched.push(url);
@@ -89,6 +98,14 @@ describe('the image of a sticker', () => {
     expect(image).toMatchObject({ state: 'failed', code: 'STICKER_ENCODE_FAILED' });
   });
 
+  it('T58 a PNG that inflates to 100 MB takes no memory in this process', { timeout: 60_000 }, async () => {
+    const bytes = base64(inflating(100));
+    const watched = watchMemory();
+    const image = await stickerImage({ from: 'bytes', bytes }, deps());
+    expect(image).toMatchObject({ state: 'failed', code: 'STICKER_ENCODE_FAILED' });
+    expect(watched.grownBy()).toBeLessThan(64 * MIB);
+  });
+
   it('M3 a failed download is STICKER_DOWNLOAD_FAILED', async () => {
     const sticker = { from: 'url', url: 'https://x.example/s.png' } as const;
     for (const reason of ['forbidden', 'failed', 'too-large', 'timeout'] as const) {
@@ -106,6 +123,30 @@ describe('the image of a sticker', () => {
     expect('name' in image && 'name' in given && image.name === given.name).toBe(true);
   });
 });
+
+/** A PNG of two pixels whose data inflates to this many megabytes. */
+function inflating(megabytes: number): Buffer {
+  const png = Buffer.from(encode(PIXELS));
+  const start = png.indexOf('IDAT');
+  const content = Buffer.concat([Buffer.from('IDAT'), deflateSync(Buffer.alloc(megabytes * MIB))]);
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(content.length - 4);
+  checksum.writeUInt32BE(crc32(content));
+  const end = start + 8 + png.readUInt32BE(start - 4);
+  return Buffer.concat([png.subarray(0, start - 4), length, content, checksum, png.subarray(end)]);
+}
+
+function watchMemory(): { grownBy: () => number } {
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const timer = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5);
+  return {
+    grownBy: () => {
+      clearInterval(timer);
+      return Math.max(most, process.memoryUsage.rss()) - before;
+    },
+  };
+}
 
 function corrupted(png: Uint8Array): Buffer {
   const bytes = Buffer.from(png);

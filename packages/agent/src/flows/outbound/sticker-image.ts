@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 
 import type { OutboundSticker } from '@footbridge/protocol/reactions';
-import { decode as decodePng, encode as encodePng } from 'fast-png';
 
 import type { LocalFile } from '../../ports/messages/messages.ts';
 import { failed } from './outcome.ts';
@@ -9,7 +9,6 @@ import type { Failed } from './outcome.ts';
 import type { DownloadLimits, JobDeps } from './job-deps.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 10_000 };
-/** Checked against the header before decoding: a small file can decompress to gigabytes. */
 const MAX_PIXELS = 16_000_000;
 
 /**
@@ -19,14 +18,18 @@ const MAX_PIXELS = 16_000_000;
 export async function stickerImage(sticker: OutboundSticker, deps: JobDeps): Promise<LocalFile | Failed> {
   const given = await imageBytes(sticker, deps);
   if ('state' in given) return given;
-  const encoded = reencode(given);
-  if (encoded === undefined) {
-    return failed('STICKER_ENCODE_FAILED', 'The sticker cannot be decoded. Use PNG, JPEG, GIF or HEIC.');
-  }
-  const digest = createHash('sha256').update(encoded.bytes).digest('hex').slice(0, 24);
-  const name = `sticker-${digest}.${encoded.extension}`;
-  return { path: await deps.scratch.write(name, encoded.bytes), name, mime: encoded.mime };
+  const format = formatOf(given);
+  if (format === undefined) return undecodable('it is none of them, or damaged');
+  const name = `sticker-${createHash('sha256').update(given).digest('hex').slice(0, 24)}.${format.extension}`;
+  if (format.mime !== 'image/png')
+    return { path: await deps.scratch.write(name, given), name, mime: format.mime };
+  const path = join(await deps.scratch.folder(), name);
+  const rewritten = await deps.images.rewritePng(given, path);
+  return rewritten.ok ? { path, name, mime: format.mime } : undecodable(rewritten.reason);
 }
+
+const undecodable = (reason: string) =>
+  failed('STICKER_ENCODE_FAILED', `The sticker cannot be decoded: ${reason}. Use PNG, JPEG, GIF or HEIC.`);
 
 /** `checkSticker` has already preferred `bytes` over `url` (F8). */
 async function imageBytes(sticker: OutboundSticker, deps: JobDeps): Promise<Uint8Array | Failed> {
@@ -45,30 +48,19 @@ async function imageBytes(sticker: OutboundSticker, deps: JobDeps): Promise<Uint
   return await deps.scratch.read(downloaded.file.path);
 }
 
-interface Encoded {
-  readonly bytes: Uint8Array;
+interface Format {
   readonly extension: string;
   readonly mime: string;
 }
 
-function reencode(bytes: Uint8Array): Encoded | undefined {
-  try {
-    if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return fromPng(bytes);
-  } catch {
-    return undefined;
-  }
+function formatOf(bytes: Uint8Array): Format | undefined {
+  if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
+    return { extension: 'png', mime: 'image/png' };
   // Messages decodes these itself: they are checked and passed unchanged.
-  if (isJpeg(bytes)) return { bytes, extension: 'jpg', mime: 'image/jpeg' };
-  if (isGif(bytes)) return { bytes, extension: 'gif', mime: 'image/gif' };
-  if (isHeic(bytes)) return { bytes, extension: 'heic', mime: 'image/heic' };
+  if (isJpeg(bytes)) return { extension: 'jpg', mime: 'image/jpeg' };
+  if (isGif(bytes)) return { extension: 'gif', mime: 'image/gif' };
+  if (isHeic(bytes)) return { extension: 'heic', mime: 'image/heic' };
   return undefined;
-}
-
-function fromPng(bytes: Uint8Array): Encoded | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint32(16) * view.getUint32(20) > MAX_PIXELS) return undefined;
-  const image = decodePng(bytes, { checkCrc: true });
-  return { bytes: encodePng(image), extension: 'png', mime: 'image/png' };
 }
 
 /** Walks the segments: a frame header within the size limit, then a scan, then the end of the image. */
@@ -101,7 +93,7 @@ function isGif(bytes: Uint8Array): boolean {
 /** The first box is `ftyp` with the brand, and it must not be the whole file. */
 function isHeic(bytes: Uint8Array): boolean {
   const header = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
-  const length = bytes.byteLength > 16 ? Buffer.from(bytes).readUInt32BE(0) : 0;
+  const length = bytes.byteLength > 16 ? Buffer.from(bytes.subarray(0, 4)).readUInt32BE(0) : 0;
   const brands = ['heic', 'heix', 'hevc', 'heim', 'heis', 'mif1', 'msf1'];
   return header.slice(4, 8) === 'ftyp' && brands.includes(header.slice(8, 12)) && length < bytes.byteLength;
 }

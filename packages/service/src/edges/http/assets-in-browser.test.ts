@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 
+import { ATTACHMENT_PROGRAM } from '@footbridge/media/attachment-converter';
 import { Converter } from '@footbridge/media/converter';
 import { safeFileName } from '@footbridge/media/file-name';
 import { mediaType } from '@footbridge/media/media-types';
@@ -72,7 +73,11 @@ describe.skipIf(!(await hasChromium()))('stored files in a browser', () => {
   let crmUrl: string;
 
   beforeAll(async () => {
-    converter = await Converter.open(join(await tempDir(suite), 'converter'), { warn: () => undefined });
+    converter = await Converter.open(
+      join(await tempDir(suite), 'converter'),
+      { warn: () => undefined },
+      { program: ATTACHMENT_PROGRAM },
+    );
     suite.add(() => converter.close());
     const assets = createServer((request, response) => serve(files, request, response));
     assetUrl = `http://127.0.0.1:${await listen(assets)}`;
