@@ -2,11 +2,12 @@ import { connect as connectTcp } from 'node:net';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { activate, connectMac, UpgradeError } from '@footbridge/testkit/mac';
+import type { Mac } from '@footbridge/testkit/mac';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { dumpFiles } from './dump-files.ts';
-import { bridges } from './test-bridge.ts';
+import { bridges, GOOD, LOCATION } from './test-bridge.ts';
 import type { TestBridge } from './test-bridge.ts';
 
 const start = bridges();
@@ -324,6 +325,36 @@ describe('registration', () => {
     expect(await bridge.reaches('loc1')).toBe(true);
     await second.nextFrame('send');
     expect(first.frames.filter(({ type }) => type === 'send')).toEqual([]);
+  });
+
+  it('M4 a message that another Mac has delivered is not forwarded when the webhook comes again', async () => {
+    const bridge = await start({ oauth: 'ready' });
+    const send = async (mac: Mac, messageId: string, status: 'delivered' | 'failed') => {
+      expect((await bridge.post({ ...GOOD, messageId })).status).toBe(200);
+      const { requestId } = await mac.nextFrame('send');
+      const error = status === 'failed' ? { code: 'SEND_FAILED', message: 'Not sent' } : undefined;
+      await mac.ack(mac.status({ requestId, messageId, status, ...(error && { error }) }), 60_000);
+    };
+    const first = await bridge.mac(LOCATION, 'mac-first');
+    for (const messageId of ['delivered', 'failed']) bridge.crm.newMessage(LOCATION, messageId);
+    await send(first, 'delivered', 'delivered');
+    await send(first, 'failed', 'failed');
+    // The Mac that sent it recognises it by itself.
+    await send(first, 'delivered', 'delivered');
+    first.terminate();
+    const told = bridge.crm.statusesOf('delivered').length;
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) await bridge.restart();
+      const other = await bridge.mac(LOCATION, 'mac-other', 10);
+      const { status, json } = await bridge.post({ ...GOOD, messageId: 'delivered' });
+      expect([status, json?.['status'], json?.['messageId']]).toEqual([200, 'success', 'delivered']);
+      await bridge.journalled(json?.['requestId'], 'accepted');
+      if (!isRestarted) await send(other, 'failed', 'delivered');
+      await send(other, `new ${isRestarted}`, 'delivered');
+      const sent = other.frames.flatMap((frame) => (frame.type === 'send' ? [frame.messageId] : []));
+      expect(sent).not.toContain('delivered');
+    }
+    expect(bridge.crm.statusesOf('delivered')).toHaveLength(told);
   });
 
   it('M1 a device that registers again closes its old socket with 4000 and displaces no Mac', async () => {

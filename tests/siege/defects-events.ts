@@ -62,6 +62,26 @@ export const EVENT_DEFECTS: Readonly<Record<string, Attack>> = {
     };
   },
 
+  'a repeated webhook after another Mac has taken over': async (stage) => {
+    const messageId = stage.crm.newMessage(ATTACKER);
+    const body = { locationId: ATTACKER, contactId: 'c1', phone: PHONE, message: 'Once', messageId };
+    const { mac: first } = await stage.device('mac-former', ATTACKER);
+    const statuses = [await post(stage, body)];
+    const { requestId } = await first.nextFrame('send');
+    await first.ack(first.status({ requestId, messageId, status: 'delivered' }));
+    const { mac: second } = await stage.device('mac-present', ATTACKER);
+    statuses.push(await post(stage, body));
+    await second.roundTrip();
+    return {
+      async verify() {
+        const sent = second.frames.filter(({ type }) => type === 'send').length;
+        return sent === 0 && statuses.every((status) => status === 200)
+          ? undefined
+          : `${sent} texts, ${statuses.join(' ')}`;
+      },
+    };
+  },
+
   'a captured webhook without a messageId, after a restart': async (_stage, cleanup) => {
     const stage = await startStage(cleanup, async () => ({ REPLAY_MEMORY: 'on' }));
     const body = { locationId: ATTACKER, contactId: 'c1', phone: PHONE, message: 'Once' };

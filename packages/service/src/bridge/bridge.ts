@@ -32,6 +32,7 @@ import { sessionRoutes, signInRoute } from '../edges/operator/session-routes.ts'
 import { tokensRoutes } from '../edges/operator/tokens-routes.ts';
 import { tenantsRoutes } from '../edges/operator/tenants-routes.ts';
 import { probeRoutes } from '../edges/operator/probe-routes.ts';
+import { Handovers } from '../flows/enrol/handovers.ts';
 import { RecentOccurrences } from '../flows/issues/recent-occurrences.ts';
 import { TextCapture } from '../flows/capture/text-capture.ts';
 import { OperatorAuth } from '../flows/operators/authenticate-operator.ts';
@@ -277,6 +278,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     'pruning of signed requests',
     pruneHourly(context, 'replay.prune_failed', () => seen.prune()),
   );
+  const handovers = await Handovers.open({ licenses, changes, clock, log });
+  life.add('handovers', () => handovers.close());
   const receive = receiveWebhook({
     keys: ring,
     onVerified,
@@ -295,6 +298,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
       : undefined,
     onReplay: () => metrics.duplicate('webhook'),
+    handedOverAt: (locationId) => handovers.of(locationId),
+    onDelivered: () => metrics.duplicate('message'),
     clock,
     log,
     failpoint,

@@ -479,6 +479,12 @@ const confirmedLocations: Migration = {
   },
 };
 
+const handovers: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('locations').addColumn('handed_over_at', 'bigint').execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -516,4 +522,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0022-refused-installs': refusedInstalls,
   '0023-seen-requests': seenRequests,
   '0024-confirmed-locations': confirmedLocations,
+  '0025-handovers': handovers,
 };

@@ -36,6 +36,8 @@ export interface Schema {
     device_row: string | null;
     /** 1: the operator assigned the location to the license. 0: one of its Macs claimed it. */
     confirmed: Generated<number>;
+    /** When another device bound the location last, or when its device lost it. Null if that never happened. */
+    handed_over_at: Generated<number | null>;
     created_at: number;
     updated_at: number;
   };

@@ -32,6 +32,10 @@ function open() {
       },
     },
     changes: {
+      async announce(topic, subject) {
+        calls.push(`announce ${topic} ${subject}`);
+        notify(subject);
+      },
       listen(_topic, listener) {
         notify = listener;
         return () => {};
@@ -64,10 +68,11 @@ describe('LocationClaims', () => {
   });
 
   it('M8 records another device of the same license as the last one', async () => {
-    const { claims, owners } = open();
+    const { claims, owners, calls } = open();
     await claims.claim(loc1, ours);
     await claims.claim(loc1, { ...ours, deviceRow: 'dev_9' });
     expect(owners.get(loc1)).toEqual({ licenseId: 'lic_1', deviceRow: 'dev_9' });
+    expect(calls.at(-1)).toBe('announce location loc1');
   });
 
   it.each(['loc1', '*'])('M8 queries the owner again after a change notice for %s', async (subject) => {

@@ -22,7 +22,7 @@ export type Admittance = ClaimOutcome | 'other_location';
 
 export interface LocationClaimsDeps {
   readonly licenses: Pick<Licenses, 'claim' | 'owners'>;
-  readonly changes: Pick<Changes, 'listen'>;
+  readonly changes: Pick<Changes, 'listen' | 'announce'>;
   readonly mode: LocationClaimMode;
 }
 
@@ -31,6 +31,7 @@ const MAX_CACHED = 50_000;
 /** Decides which license owns a location (M8). Known owners are cached; only the store assigns a free location. */
 export class LocationClaims {
   readonly #licenses: LocationClaimsDeps['licenses'];
+  readonly #changes: LocationClaimsDeps['changes'];
   readonly #mode: LocationClaimMode;
   readonly #owners = new Map<LocationId, LocationOwner>();
   readonly #lookups: Batcher<LocationId, LocationOwner>;
@@ -39,6 +40,7 @@ export class LocationClaims {
 
   constructor({ licenses, changes, mode }: LocationClaimsDeps) {
     this.#licenses = licenses;
+    this.#changes = changes;
     this.#mode = mode;
     this.#lookups = new Batcher((ids) => licenses.owners(ids));
     this.#unlisten = changes.listen('location', (id) => this.#evict(id));
@@ -54,6 +56,8 @@ export class LocationClaims {
     const notices = this.#notices;
     const claim = await this.#licenses.claim({ locationId, licenseId, deviceRow }, this.#mode);
     if (claim === 'owned') this.#add(locationId, { licenseId, deviceRow }, notices);
+    // The device is another one: all nodes must know before a message is sent to it (M4).
+    if (claim === 'owned' && owner !== undefined) await this.#changes.announce('location', locationId);
     return claim;
   }
 

@@ -2,7 +2,7 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { CaptureText } from '../../ports/captures/captures.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Verdict } from '../../ports/limits/limits.ts';
 import { asReply } from './as-reply.ts';
@@ -21,7 +21,7 @@ import { checkType } from './check-type.ts';
 import { forward } from './forward.ts';
 import type { ForwardDeps } from './forward.ts';
 import { logRequest } from './log-request.ts';
-import { recordAccepted, recordRejected, recordUnsent } from './record-request.ts';
+import { recordAccepted, recordDelivered, recordRejected, recordUnsent } from './record-request.ts';
 import type { Received } from './record-request.ts';
 import { rateLimit } from './limit-rate.ts';
 import type { RateDeps } from './limit-rate.ts';
@@ -37,11 +37,18 @@ import type { SignatureDeps, SignatureVerdict } from './verify-signature.ts';
 import type { WebhookOutcome } from './webhook-outcome.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
+/** The journal has the times of all nodes. */
+const CLOCK_SKEW_MS = 10_000;
+
 export interface OutboundDeps
   extends Omit<SignatureDeps, 'unsignedPerMinute'>, RateDeps, LookUpDeps, ForwardDeps {
   readonly contacts: Contacts;
   readonly reports: StatusReports;
-  readonly journal: Journal;
+  readonly journal: Journal & Pick<JournalReader, 'wasDelivered'>;
+  /** Returns when the location was handed over to another device; undefined when it was not, lately. */
+  readonly handedOverAt: (locationId: string) => number | undefined;
+  /** Called when a message is not sent because another device has delivered it. */
+  readonly onDelivered?: () => void;
   readonly isSuppressed: IsSuppressed;
   readonly capture: CaptureText;
   /** Undefined: every webhook is sent. */
@@ -133,6 +140,18 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     rate: Verdict,
   ): Promise<WebhookOutcome | undefined> {
     const { requestId } = received.request;
+    const { messageId } = frame;
+    const handedOverAt = messageId === null ? undefined : deps.handedOverAt(locationId);
+    if (
+      messageId !== null &&
+      handedOverAt !== undefined &&
+      (await wasDelivered({ locationId, messageId }, handedOverAt))
+    ) {
+      recordDelivered(journal, received, locationId, frame.phone);
+      logRequest(log, received);
+      deps.onDelivered?.();
+      return undefined;
+    }
     // Recorded before the send: the Mac's status may arrive before the send resolves.
     recordAccepted(journal, received, locationId, frame.phone);
     const unsent = await forward(locationId, frame, deps);
@@ -146,6 +165,19 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     logRequest(log, received);
     contacts.prefer(locationId, frame.phone, frame.contactId);
     return undefined;
+  }
+
+  /** Whether a device that held the location before has delivered the message (M4). The present one does not know that. */
+  async function wasDelivered(message: { locationId: string; messageId: string }, handedOverAt: number) {
+    try {
+      return await journal.wasDelivered(message, handedOverAt + CLOCK_SKEW_MS);
+    } catch (error) {
+      log.warn(
+        { event: 'webhook.journal_unavailable', locationId: message.locationId, err: error },
+        'message sent without knowing whether the former Mac has delivered it, journal unavailable',
+      );
+      return false;
+    }
   }
 
   function receive(request: WebhookRequest): WebhookOutcome | Promise<WebhookOutcome> {

@@ -35,6 +35,19 @@ export function recordAccepted(
   });
 }
 
+/** Records a request for a message that was delivered before, and is not sent again. */
+export function recordDelivered(
+  journal: Journal,
+  received: Received,
+  locationId: LocationId,
+  phone: string,
+): void {
+  journal.open(entryOf(received, locationId, phone), 'accepted', {
+    state: 'delivered',
+    detail: { ...detailOf(received), deliveredBefore: true },
+  });
+}
+
 /** Records a message that failed a check. One without a location belongs to no tenant and is not recorded. */
 export function recordRejected(
   journal: Journal,

@@ -77,6 +77,8 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
     expect(await reader.show('unknown', locationIds)).toBeUndefined();
     for (const direction of ['outbound', 'inbound'] as const)
       await reader.requestsOf({ ...MESSAGE, direction });
+    expect(await reader.wasDelivered({ locationId: 'loc1', messageId: 'msg-1' }, 2)).toBe(true);
+    expect(await reader.wasDelivered({ locationId: 'loc1', messageId: 'msg-1' }, 1)).toBe(false);
     const executor = database.db.getExecutor();
     const queries = nodes.map((node) => executor.compileQuery(node, createQueryId()));
     const searches = queries.filter((query) => /message_id"? = [?$]/.test(query.sql));

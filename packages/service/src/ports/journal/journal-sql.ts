@@ -333,6 +333,10 @@ class WriteBehindJournal implements SqlJournal {
     return lastOf(requests ?? []);
   }
 
+  wasDelivered(...given: Parameters<SqlJournal['wasDelivered']>) {
+    return this.#reader.wasDelivered(...given).catch(cannotBeRead);
+  }
+
   async #read<T>(query: () => Promise<T>): Promise<T> {
     await this.#flush();
     return query().catch(cannotBeRead);

@@ -183,6 +183,11 @@ export interface JournalReader {
    * node has not written yet, so that it never waits for a write.
    */
   lastStatus(locationId: string, messageId: string, requestId: string): Promise<LastStatus | undefined>;
+  /**
+   * Resolves with whether one of the newest requests for an outbound message before that time was delivered. Leaves out what this node has not
+   * written yet.
+   */
+  wasDelivered(message: Omit<MessageKey, 'direction'>, before: number): Promise<boolean>;
 }
 
 export interface PersonQuery {

@@ -247,6 +247,23 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       return { locationId: row.location_id, messageId: row.message_id, statuses };
     },
 
+    async wasDelivered(
+      { locationId, messageId }: Omit<MessageKey, 'direction'>,
+      before: number,
+    ): Promise<boolean> {
+      const requests = withMessageId('outbound', messageId)
+        .where('location_id', '=', locationId)
+        // A sum, or PostgreSQL may read all messages of that time.
+        .where(sql<boolean>`created_at + 0 < ${before}`);
+      const delivered = await db
+        .selectFrom(newest(requests, MAX_REQUESTS).as('requests'))
+        .select('status')
+        .where('status', '=', 'delivered')
+        .limit(1)
+        .executeTakeFirst();
+      return delivered !== undefined;
+    },
+
     async prune({ before, byLocation, stepsBefore }: PruneTimes): Promise<number> {
       const old = (cutoff: number) =>
         db.selectFrom('messages').select('id').where('created_at', '<', cutoff).orderBy('created_at');

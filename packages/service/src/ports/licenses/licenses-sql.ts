@@ -35,6 +35,7 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     updateVersions: (deviceRow, versions) => devices.updateVersions(deviceRow, versions),
     claim: (claim, mode) => locations.claim(claim, mode),
     owners: (locationIds) => locations.owners(locationIds),
+    handovers: (since, locationId) => locations.handovers(since, locationId),
     assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
     countLocations: () => locations.count(),
     findLocation: (locationId) => locations.find(locationId),

@@ -503,6 +503,25 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await licenses.claim({ locationId, ...ours }, 'first')).toBe('owned');
       });
 
+      it('M4 knows when a location was handed over to another device', async () => {
+        const { ours, theirs } = await pair();
+        const claim = (id: string, claimant: typeof ours) =>
+          licenses.claim({ locationId: location(id), ...claimant }, 'first');
+        const since = engine.now();
+        for (const id of ['loc1', 'loc2', 'loc3']) await claim(id, ours);
+        await engine.passTime(1000);
+        await claim('loc1', ours);
+        expect(await otherNode.handovers(since)).toEqual(new Map());
+        await claim('loc1', { ...ours, deviceRow: theirs.deviceRow });
+        await otherNode.assign(location('loc2'), theirs.licenseId);
+        await engine.passTime(1000);
+        await claim('loc2', theirs);
+        const both = new Map(['loc1', 'loc2'].map((id) => [id, since + 1000]));
+        expect(await otherNode.handovers(since)).toEqual(both);
+        expect(await otherNode.handovers(since, 'loc2')).toEqual(new Map([['loc2', since + 1000]]));
+        expect(await otherNode.handovers(since + 1001)).toEqual(new Map());
+      });
+
       it('M8 assigns a location before the first Mac connects, but not to an unknown or revoked license', async () => {
         const { ours, theirs } = await pair();
         expect(await licenses.assign(location('new'), ours.licenseId)).toMatchObject({ kind: 'changed' });

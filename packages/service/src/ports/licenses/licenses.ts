@@ -211,6 +211,8 @@ export interface Licenses {
   ): Promise<ClaimOutcome>;
   /** Resolves with the owners of these locations, without those that have none. */
   owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>>;
+  /** Resolves with when these locations, or all, were handed over to another device, as far as that was at this time or later. */
+  handovers(since: number, locationId?: string): Promise<Map<string, number>>;
   /** Assigns a location to a license, which also confirms what a Mac of that license claimed, or releases it with null. */
   assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome>;
   /** Counts all locations, including those without a license. */

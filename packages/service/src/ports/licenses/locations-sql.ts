@@ -61,10 +61,10 @@ export class SqlLocations {
 
   async #claimNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
     const now = this.#store.clock.now();
-    const row: LocationRow = {
+    const row = {
       location_id: locationId,
       license_id: licenseId,
-      state: 'bound',
+      state: 'bound' as const,
       device_row: deviceRow,
       confirmed: 0,
       created_at: now,
@@ -84,7 +84,16 @@ export class SqlLocations {
     const { numUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
       db
         .updateTable('locations')
-        .set({ device_row: deviceRow, updated_at: this.#store.clock.now() })
+        .set((is) => ({
+          device_row: deviceRow,
+          handed_over_at: is
+            .case()
+            .when('device_row', '<>', deviceRow)
+            .then(this.#store.clock.now())
+            .else(is.ref('handed_over_at'))
+            .end(),
+          updated_at: this.#store.clock.now(),
+        }))
         .where('location_id', '=', locationId)
         .where('license_id', '=', licenseId)
         .executeTakeFirst(),
@@ -145,7 +154,9 @@ export class SqlLocations {
     row: LocationRow,
     change: Pick<LocationRow, 'license_id' | 'state' | 'device_row' | 'confirmed'>,
   ): Promise<LocationRow> {
-    const changed = { ...change, updated_at: this.#store.clock.now() };
+    const now = this.#store.clock.now();
+    const isHandedOver = row.device_row !== null && row.device_row !== change.device_row;
+    const changed = { ...change, ...(isHandedOver && { handed_over_at: now }), updated_at: now };
     await tx.updateTable('locations').set(changed).where('location_id', '=', row.location_id).execute();
     return { ...row, ...changed };
   }
@@ -168,6 +179,17 @@ export class SqlLocations {
         owners.set(locationId, { licenseId: license_id, deviceRow: device_row });
     }
     return owners;
+  }
+
+  async handovers(since: number, locationId: string | undefined): Promise<Map<string, number>> {
+    const rows = await this.#store.read('handovers of locations cannot be read', (db) => {
+      const query = db
+        .selectFrom('locations')
+        .select(['location_id', 'handed_over_at'])
+        .where('handed_over_at', '>=', since);
+      return (locationId === undefined ? query : query.where('location_id', '=', locationId)).execute();
+    });
+    return new Map(rows.map(({ location_id, handed_over_at }) => [location_id, handed_over_at ?? 0]));
   }
 
   async assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
