@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { restore } from '@footbridge/service/maintenance/restore';
 import { tempDir } from '@footbridge/testkit/cleanup';
@@ -59,5 +60,19 @@ export const PROCESS_DEFECTS: Readonly<Record<string, Attack>> = {
     execFileSync('mkfifo', [file]);
     process.kill(stage.service.pid, 'SIGHUP');
     return { on: stage };
+  },
+
+  "another process with SQLite's write lock": async ({ service }, cleanup) => {
+    const other = new DatabaseSync(join(service.dataDir, 'footbridge.sqlite'), { timeout: 5000 });
+    other.exec('begin immediate');
+    cleanup.add(() => other.close());
+    return {
+      async verify() {
+        other.exec('rollback');
+        await service.logsNext('writes continue after a lock', 5000);
+        const lines = service.logs.filter(({ msg }) => msg.startsWith('database locked'));
+        return lines.length === 1 ? undefined : `${lines.length} lines in the log`;
+      },
+    };
   },
 };

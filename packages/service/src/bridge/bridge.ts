@@ -82,6 +82,7 @@ import { composePrivacy } from './compose-privacy.ts';
 import { composeTelemetry } from './compose-telemetry.ts';
 import type { BridgeContext } from './context.ts';
 import { lockData } from './lock-data.ts';
+import { logLock } from './log-lock.ts';
 import { pruneHourly } from './prune-hourly.ts';
 
 export interface Bridge {
@@ -149,10 +150,12 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   if (token.made)
     log.info({ event: 'operator.token_created', file: 'DATA_DIR/operator-token' }, 'operator token created');
 
-  const database = await openDatabase(config.database, (part, error) => {
-    if (part === 'checkpoint')
-      log.warn({ event: 'sql.checkpoint_failed', err: error }, 'WAL checkpoint failed');
-    else log.warn({ event: 'sql.connection_lost', err: error }, 'database connection lost');
+  const database = await openDatabase(config.database, (happened) => {
+    if (happened.type === 'checkpoint_failed')
+      log.warn({ event: 'sql.checkpoint_failed', err: happened.error }, 'WAL checkpoint failed');
+    else if (happened.type === 'connection_lost')
+      log.warn({ event: 'sql.connection_lost', err: happened.error }, 'database connection lost');
+    else logLock(log, 'main', happened);
   });
   life.add('database', () => database.close());
   const audit = createSqlAudit({ db: database.db, clock });

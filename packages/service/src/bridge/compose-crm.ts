@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { BridgeContext } from './context.ts';
 import type { AssetSide } from './compose-assets.ts';
+import { logLock } from './log-lock.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { createContactCalls } from '../edges/crm/contact-calls.ts';
 import { createContactUpdateCalls } from '../edges/crm/contact-update-calls.ts';
@@ -354,13 +355,18 @@ async function grantDatabase(
   { database }: CrmDeps,
 ): Promise<OpenDatabase> {
   if (config.oauth.state !== 'ready' || config.oauth.database === config.database) return database;
-  const own = await openDatabase(config.oauth.database, (part, error) => {
-    if (part === 'checkpoint')
+  const own = await openDatabase(config.oauth.database, (happened) => {
+    if (happened.type === 'checkpoint_failed')
       log.warn(
-        { event: 'token.checkpoint_failed', err: error },
+        { event: 'token.checkpoint_failed', err: happened.error },
         'WAL checkpoint of the token database failed',
       );
-    else log.warn({ event: 'token.database_connection_lost', err: error }, 'token database connection lost');
+    else if (happened.type === 'connection_lost')
+      log.warn(
+        { event: 'token.database_connection_lost', err: happened.error },
+        'token database connection lost',
+      );
+    else logLock(log, 'tokens', happened);
   });
   life.add('token database', () => own.close());
   return own;

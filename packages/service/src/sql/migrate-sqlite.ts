@@ -8,4 +8,7 @@ import { sqliteDialect } from './sqlite-dialect.ts';
 
 /** Applies migrations to an open SQLite database, which stays open. */
 export const migrateSqlite = (database: DatabaseSync, options: MigrateOptions = {}): Promise<void> =>
-  migrate(new Kysely({ dialect: sqliteDialect(database, () => {}) }), options);
+  migrate(
+    new Kysely({ dialect: sqliteDialect(database, { onCheckpointError() {}, onWaiting() {} }) }),
+    options,
+  );

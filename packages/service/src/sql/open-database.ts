@@ -26,19 +26,29 @@ export interface OpenDatabase extends Queries {
 
 type Choice = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
 
-/** Receives errors that no statement reports: of a background checkpoint, or of an idle connection. */
-export type OnDatabaseError = (part: 'checkpoint' | 'connection', error: unknown) => void;
+/** What no statement reports: errors of a background checkpoint or an idle connection, and that writes wait for another process. */
+export type DatabaseEvent =
+  | { readonly type: 'checkpoint_failed'; readonly error: unknown }
+  | { readonly type: 'connection_lost'; readonly error: unknown }
+  | LockEvent;
+
+export interface LockEvent {
+  readonly type: 'locked' | 'unlocked';
+  readonly waitedMs: number;
+}
+
+export type OnDatabaseEvent = (event: DatabaseEvent) => void;
 
 /** Opens and migrates the database. Rejects with StartError, whose message names the cause. */
 export async function openDatabase(
   choice: Choice,
-  onError: OnDatabaseError,
+  onEvent: OnDatabaseEvent,
   queryTimeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<OpenDatabase> {
   const queries =
     choice.engine === 'sqlite'
-      ? openFile(choice.file, onError)
-      : await openServer(choice.url, onError, queryTimeoutMs);
+      ? openFile(choice.file, onEvent)
+      : await openServer(choice.url, onEvent, queryTimeoutMs);
   try {
     await migrate(queries.db);
   } catch (error) {
@@ -61,10 +71,13 @@ export async function openDatabase(
   };
 }
 
-function openFile(file: string, onError: OnDatabaseError): Queries {
+function openFile(file: string, onEvent: OnDatabaseEvent): Queries {
   try {
     if (file !== ':memory:') makePrivate(file);
-    const dialect = sqliteDialect(openSqlite(file), (error) => onError('checkpoint', error));
+    const dialect = sqliteDialect(openSqlite(file), {
+      onCheckpointError: (error) => onEvent({ type: 'checkpoint_failed', error }),
+      onWaiting: (type, waitedMs) => onEvent({ type, waitedMs }),
+    });
     return { engine: 'sqlite', db: new Kysely<Schema>({ dialect }), commit: dialect.commit };
   } catch (error) {
     throw new StartError([`the database file ${file} cannot be opened: ${reason(error)}`], 1, error);
@@ -83,7 +96,7 @@ const TIMED_OUT = 'Query read timeout';
 /** The code of a write to a standby, or with `default_transaction_read_only`: another server may have taken its place at the address. */
 const READ_ONLY = '25006';
 
-async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs: number): Promise<Queries> {
+async function openServer(url: string, onEvent: OnDatabaseEvent, queryTimeoutMs: number): Promise<Queries> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
@@ -100,7 +113,7 @@ async function openServer(url: string, onError: OnDatabaseError, queryTimeoutMs:
     },
   });
   // The pool replaces an idle connection that breaks; without a listener its error would end the process.
-  pool.on('error', (error) => onError('connection', error));
+  pool.on('error', (error) => onEvent({ type: 'connection_lost', error }));
   // The same for a connection that breaks while the pool hands it over. The next statement on it fails.
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: hardened(pool, queryTimeoutMs) }) });

@@ -1,13 +1,21 @@
 import { DatabaseSync } from 'node:sqlite';
 
+import { SQLITE_BUSY, sqliteCode } from '@footbridge/runtime/sqlite-code';
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely';
 
+import { ForeignLock, MAX_WAIT_MS } from './foreign-lock.ts';
+import type { ForeignLockDeps } from './foreign-lock.ts';
 import { WalCheckpoint } from './wal-checkpoint.ts';
 
 interface Prepared {
   readonly statement: ReturnType<DatabaseSync['prepare']>;
   readonly hasRows: boolean;
+}
+
+export interface SqliteListeners {
+  readonly onCheckpointError: (error: unknown) => void;
+  readonly onWaiting: ForeignLockDeps['onWaiting'];
 }
 
 export interface SqliteDialect extends Dialect {
@@ -16,11 +24,8 @@ export interface SqliteDialect extends Dialect {
 }
 
 /** Kysely on Node's SQLite. There is one connection, acquired by one caller at a time, so that transactions never interleave. */
-export function sqliteDialect(
-  database: DatabaseSync,
-  onCheckpointError: (error: unknown) => void,
-): SqliteDialect {
-  const driver = new SqliteDriver(database, onCheckpointError);
+export function sqliteDialect(database: DatabaseSync, listeners: SqliteListeners): SqliteDialect {
+  const driver = new SqliteDriver(database, listeners);
   return {
     createAdapter: () => new OwnSqliteAdapter(),
     createDriver: () => driver,
@@ -32,13 +37,16 @@ export function sqliteDialect(
 
 /** In WAL mode other processes can read while this one writes. A committed write survives kill -9; a power failure may lose the last ones. */
 export function openSqlite(file: string): DatabaseSync {
-  const database = new DatabaseSync(file);
+  // Processes that start together enter WAL mode one after the other.
+  const database = new DatabaseSync(file, { timeout: 5000 });
   database.exec(
-    'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;' +
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;' +
       // Measured: an 8 MB page cache saves a tenth of the CPU, and a statement journal in memory another tenth.
       'PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;' +
       // A fallback: `WalCheckpoint` normally checkpoints earlier.
-      'PRAGMA wal_autocheckpoint = 25000;',
+      'PRAGMA wal_autocheckpoint = 25000;' +
+      // The driver waits for the lock of another process: SQLite would block the event loop.
+      'PRAGMA busy_timeout = 0;',
   );
   return database;
 }
@@ -59,10 +67,11 @@ class SqliteDriver implements Driver {
   #database: DatabaseSync;
   #connection: SqliteConnection;
   #checkpoint: WalCheckpoint | undefined;
+  #lock: ForeignLock;
   #queue: Promise<void> = Promise.resolve();
   #release: (() => void) | undefined;
 
-  constructor(database: DatabaseSync, onCheckpointError: (error: unknown) => void) {
+  constructor(database: DatabaseSync, { onCheckpointError, onWaiting }: SqliteListeners) {
     const file = database.location();
     this.#database = database;
     if (file !== null)
@@ -71,7 +80,12 @@ class SqliteDriver implements Driver {
         exclusively: (task) => this.#exclusively(task),
         onError: onCheckpointError,
       });
-    this.#connection = new SqliteConnection(database, (rows) => this.#checkpoint?.changed(rows));
+    this.#connection = new SqliteConnection(
+      database,
+      (rows) => this.#checkpoint?.changed(rows),
+      (statement, isRead) => this.#whenUnlocked(statement, isRead),
+    );
+    this.#lock = new ForeignLock({ isHeld: () => this.#isLockedByAnother(), onWaiting });
   }
 
   async init(): Promise<void> {}
@@ -91,11 +105,11 @@ class SqliteDriver implements Driver {
 
   async beginTransaction(): Promise<void> {
     // IMMEDIATE takes the write lock at once: seats and claims are counted under it, across processes too.
-    this.#connection.control('begin immediate');
+    await this.#whenUnlocked(() => this.#connection.control('begin immediate'));
   }
 
   async commitTransaction(): Promise<void> {
-    this.#connection.control('commit');
+    await this.#whenUnlocked(() => this.#connection.control('commit'));
   }
 
   async rollbackTransaction(): Promise<void> {
@@ -106,9 +120,9 @@ class SqliteDriver implements Driver {
   commit(queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
     return this.#exclusively(async () => {
       try {
-        this.#connection.control('begin immediate');
+        await this.beginTransaction();
         const results = queries.map((query) => this.#connection.run(query));
-        this.#connection.control('commit');
+        await this.commitTransaction();
         return results;
       } catch (error) {
         await this.rollbackTransaction();
@@ -123,6 +137,40 @@ class SqliteDriver implements Driver {
     this.#database.close();
   }
 
+  /**
+   * Executes a statement. While another process has locked the file, writes wait in order, and reads pass them. Throws the error of SQLite
+   * after MAX_WAIT_MS. The caller holds the connection; it is released while a statement outside of a transaction waits.
+   */
+  async #whenUnlocked<T>(statement: () => T, isRead = false): Promise<T> {
+    const since = performance.now();
+    if (this.#lock.released !== undefined && !isRead) await this.#stepAside(this.#lock.released);
+    for (;;)
+      try {
+        return statement();
+      } catch (error) {
+        if (sqliteCode(error) !== SQLITE_BUSY || performance.now() - since > MAX_WAIT_MS) throw error;
+        await this.#stepAside(this.#lock.untilReleased());
+      }
+  }
+
+  async #stepAside(released: Promise<void>): Promise<void> {
+    if (this.#database.isTransaction) return released;
+    await this.releaseConnection();
+    await released;
+    await this.acquireConnection();
+  }
+
+  #isLockedByAnother(): boolean {
+    if (!this.#database.isOpen || this.#database.isTransaction) return false;
+    try {
+      this.#connection.control('begin immediate');
+      this.#connection.control('rollback');
+      return false;
+    } catch (error) {
+      return sqliteCode(error) === SQLITE_BUSY;
+    }
+  }
+
   async #exclusively<T>(task: () => Promise<T>): Promise<T> {
     await this.acquireConnection();
     try {
@@ -134,19 +182,27 @@ class SqliteDriver implements Driver {
 }
 
 const MAX_STATEMENTS = 200;
+const IS_READ = /^select\b/i;
 
 class SqliteConnection implements DatabaseConnection {
   #database: DatabaseSync;
   #changed: (rows: number) => void;
+  #whenUnlocked: <T>(statement: () => T, isRead: boolean) => Promise<T>;
   #statements = new Map<string, Prepared>();
 
-  constructor(database: DatabaseSync, changed: (rows: number) => void) {
+  constructor(
+    database: DatabaseSync,
+    changed: (rows: number) => void,
+    whenUnlocked: <T>(statement: () => T, isRead: boolean) => Promise<T>,
+  ) {
     this.#database = database;
     this.#changed = changed;
+    this.#whenUnlocked = whenUnlocked;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.run(query);
+    const isPassing = this.#database.isTransaction || IS_READ.test(query.sql);
+    return this.#whenUnlocked(() => this.run<R>(query), isPassing);
   }
 
   run<R>(query: CompiledQuery): QueryResult<R> {

@@ -114,10 +114,8 @@ it('ends when the database is closed while statements wait for it', async () => 
 
 it('reports a failed checkpoint, and writes continue', async () => {
   const file = join(folder, 'moved.sqlite');
-  const errors: [string, unknown][] = [];
-  const database = await openDatabase({ engine: 'sqlite', file }, (part, error) =>
-    errors.push([part, error]),
-  );
+  const events: unknown[] = [];
+  const database = await openDatabase({ engine: 'sqlite', file }, (event) => void events.push(event));
   const { db } = database;
   await sql`create table notes (id integer)`.execute(db);
   // The checkpoint thread opens the file by its name.
@@ -126,8 +124,11 @@ it('reports a failed checkpoint, and writes continue', async () => {
     sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 7000)
       insert into notes select i from n`.execute(db);
   await insert();
-  await until(() => errors.length > 0);
-  expect(errors[0]).toMatchObject(['checkpoint', { message: 'unable to open database file' }]);
+  await until(() => events.length > 0);
+  expect(events[0]).toMatchObject({
+    type: 'checkpoint_failed',
+    error: { message: 'unable to open database file' },
+  });
   await insert();
   await database.close();
 });
