@@ -1,4 +1,4 @@
-import { joinMac } from '@footbridge/testkit/mac';
+import { activate, joinMac } from '@footbridge/testkit/mac';
 
 import type { Attack } from './attacks.ts';
 
@@ -25,4 +25,23 @@ export const LICENSE_DEFECTS: Readonly<Record<string, Attack>> = {
       },
     };
   },
+
+  'a seat that activates one device after another': async ({ service }) => ({
+    async verify() {
+      const { id, key } = await service.license(1, 'one seat');
+      let activated = 0;
+      for (let tries = 0; tries < 300; tries++) {
+        const { status, deviceToken } = await activate(service.url, { licenseKey: key });
+        if (status === 201) activated++;
+        const headers = { Authorization: `Bearer ${deviceToken}` };
+        if (deviceToken !== undefined)
+          await fetch(`${service.url}/mac/deactivate`, { method: 'POST', headers });
+      }
+      const { body } = await service.operator('GET', '/operator/devices');
+      const own = (body['devices'] as { licenseId: string }[]).filter(({ licenseId }) => licenseId === id);
+      return activated > 100 || own.length > 10
+        ? `${activated} activations, ${own.length} devices are left`
+        : undefined;
+    },
+  }),
 };

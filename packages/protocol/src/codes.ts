@@ -494,7 +494,8 @@ const ENROLMENT = [
   {
     code: 'TOO_MANY_REQUESTS',
     http: 429,
-    meaning: 'This address exceeded its limit of requests per minute.',
+    meaning:
+      'This address exceeded its limit of requests per minute, or this license its activations of the day.',
     retry: 'yes',
     advice: 'Wait for the number of seconds in Retry-After.',
   },

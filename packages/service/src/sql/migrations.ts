@@ -485,6 +485,17 @@ const handovers: Migration = {
   },
 };
 
+/** The activations of a license in a day are bounded. */
+const activationsOfLicense: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const name of ['activation_day', 'activations'])
+      await db.schema
+        .alterTable('licenses')
+        .addColumn(name, 'integer', (c) => c.notNull().defaultTo(0))
+        .execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -523,4 +534,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0023-seen-requests': seenRequests,
   '0024-confirmed-locations': confirmedLocations,
   '0025-handovers': handovers,
+  '0026-activations-of-a-license': activationsOfLicense,
 };

@@ -9,6 +9,9 @@ export interface Schema {
     /** The last group of the key, by which the operator tells licenses apart. */
     key_hint: string;
     max_seats: number;
+    /** The last day with an activation, in days since 1970, and how many there were. */
+    activation_day: Generated<number>;
+    activations: Generated<number>;
     status: 'active' | 'suspended' | 'revoked';
     created_at: number;
     updated_at: number;

@@ -173,6 +173,9 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 function explain(code: string, body: Readonly<Record<string, unknown>>): string | undefined {
+  // A minute for an address, or the rest of the day for a license: only the service knows.
+  const { message } = body;
+  if (code === 'TOO_MANY_REQUESTS' && typeof message === 'string') return message.replace(/\.$/, '');
   if (code !== 'SEATS_EXHAUSTED') return EXPLANATIONS[code];
   const seats = readSeats(body['seats']);
   const used = seats === undefined ? '' : ` (${seats.used} of ${seats.max})`;

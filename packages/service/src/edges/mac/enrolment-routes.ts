@@ -122,6 +122,14 @@ function notActivated(outcome: Exclude<Paired, { kind: 'activated' }>): RequestE
   if (outcome.kind === 'invalid') return rejection('INVALID_REQUEST', { message: outcome.fault });
   if (outcome.kind === 'suspended') return rejection('LICENSE_SUSPENDED');
   if (outcome.kind === 'exhausted') return rejection('SEATS_EXHAUSTED', { seats: outcome.seats });
+  if (outcome.kind === 'too_many')
+    return rejection(
+      'TOO_MANY_REQUESTS',
+      {
+        message: `This license was used for ${outcome.max} activations today, as many as its seats allow. It can be used again from 00:00 UTC on. A Mac that activates again and again loses its data folder: the operator finds it with footbridge device list.`,
+      },
+      { retryAfterSec: outcome.retryAfterSec },
+    );
   if (outcome.kind === 'device_revoked')
     return rejection('LICENSE_INVALID', { message: 'The operator revoked this Mac.' });
   return rejection('LICENSE_INVALID', {

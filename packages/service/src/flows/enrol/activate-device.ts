@@ -25,7 +25,7 @@ export type Enrolled =
   | { readonly kind: 'invalid'; readonly fault: string }
   /** Mistyped, unknown or revoked. The caller cannot tell which. */
   | { readonly kind: 'rejected_key' }
-  | Extract<Activation, { kind: 'suspended' | 'device_revoked' | 'exhausted' }>;
+  | Extract<Activation, { kind: 'suspended' | 'device_revoked' | 'exhausted' | 'too_many' }>;
 
 export type Paired =
   | (Extract<Enrolled, { kind: 'activated' }> & { readonly locationId: string })

@@ -20,6 +20,15 @@ import type { DeviceStatus } from './transitions.ts';
 type DeviceRow = Selectable<Schema['devices']>;
 type LicenseRow = Selectable<Schema['licenses']>;
 
+/** Deactivated devices that a license keeps for each of its seats, the newest ones. Without a bound, one seat could fill the table (T65). */
+export const KEPT_PER_SEAT = 5;
+/** Enough to clear the rows of an earlier version bit by bit, and few enough to be fast. */
+const MAX_DELETED = 1000;
+const DAY_MS = 86_400_000;
+
+/** How often a license may be used to activate a device in a day, by UTC. A Mac activates once, and again when it lost its token. */
+export const activationsPerDay = (seats: number): number => 50 + 20 * seats;
+
 /** Devices and the seats that they take. */
 export class SqlDevices {
   readonly #store: SqlStore;
@@ -54,9 +63,27 @@ export class SqlDevices {
     const again = device?.status === 'active';
     const max = license.max_seats;
     if (!again && used >= max) return { kind: 'exhausted', licenseId: license.id, seats: { used, max } };
-    const deviceRow = await this.#takeSeat(tx, license.id, device, request, onlyLocation);
+    const refused = await this.#countActivation(tx, license);
+    if (refused !== undefined) return refused;
+    const deviceRow = await this.#takeSeat(tx, license, device, request, onlyLocation);
     const seats = { used: again ? used : used + 1, max };
     return { kind: 'activated', deviceRow, licenseId: license.id, again, seats };
+  }
+
+  /** Returns why the license may not be used again today. */
+  async #countActivation(
+    tx: Queries,
+    { id, max_seats, activation_day, activations: before }: LicenseRow,
+  ): Promise<Extract<Activation, { kind: 'too_many' }> | undefined> {
+    const now = this.#store.clock.now();
+    const today = Math.floor(now / DAY_MS);
+    const activations = activation_day === today ? before + 1 : 1;
+    const max = activationsPerDay(max_seats);
+    if (activations > max)
+      return { kind: 'too_many', max, retryAfterSec: Math.ceil(((today + 1) * DAY_MS - now) / 1000) };
+    const counted = { activation_day: today, activations };
+    await tx.updateTable('licenses').set(counted).where('id', '=', id).execute();
+    return undefined;
   }
 
   async #find(tx: Queries, licenseId: string, deviceId: string): Promise<DeviceRow | undefined> {
@@ -70,7 +97,7 @@ export class SqlDevices {
 
   async #takeSeat(
     tx: Queries,
-    licenseId: string,
+    { id: licenseId, max_seats }: LicenseRow,
     known: DeviceRow | undefined,
     request: NewDevice,
     onlyLocation: string | null,
@@ -96,6 +123,16 @@ export class SqlDevices {
       .insertInto('devices')
       .values({ ...values, id, license_id: licenseId, device_id: request.deviceId })
       .execute();
+    const givenUp = tx
+      .selectFrom('devices')
+      .select('id')
+      .where('license_id', '=', licenseId)
+      .where('status', '=', 'deactivated')
+      .orderBy('updated_at', 'desc')
+      .orderBy('id')
+      .limit(MAX_DELETED)
+      .offset(KEPT_PER_SEAT * max_seats);
+    await tx.deleteFrom('devices').where('id', 'in', givenUp).execute();
     return id;
   }
 

@@ -63,6 +63,8 @@ class SqlLicenses {
       key_hash: license.keyHash,
       key_hint: license.keyHint,
       max_seats: license.maxSeats,
+      activation_day: 0,
+      activations: 0,
       status: 'active' as const,
       created_at: now,
       updated_at: now,

@@ -3,6 +3,7 @@ import type { DeviceId, LocationId } from '@footbridge/protocol/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../errors.ts';
+import { activationsPerDay, KEPT_PER_SEAT } from './devices-sql.ts';
 import type { Activation, License, Licenses } from './licenses.ts';
 import { hashSecret, newDeviceToken } from './secret-hash.ts';
 import { DEVICE_TRANSITIONS, LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
@@ -223,6 +224,44 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         for (const device of ['mac-0001', 'mac-0002', 'mac-0003'])
           expect(await activate(keyHash, device)).toMatchObject({ kind: 'activated' });
         expect(await activate(keyHash, 'mac-0004')).toMatchObject({ kind: 'exhausted' });
+      });
+
+      it('M7 keeps the newest given-up devices of each seat, and those that the operator revoked', async () => {
+        const { license, keyHash } = await create(2);
+        const revoked = rowOf(await activate(keyHash, 'mac-revoked'));
+        await licenses.revokeDevice(revoked);
+        const count = 2 * KEPT_PER_SEAT + 5;
+        for (let index = 0; index < count; index++) {
+          await engine.passTime(1);
+          const tokenHash = hashSecret(newDeviceToken());
+          await activate(keyHash, `mac-given-up-${index}`, tokenHash);
+          await otherNode.deactivate(tokenHash);
+        }
+        await activate(keyHash, 'mac-0001');
+        const own = (await otherNode.listDevices()).filter(({ licenseId }) => licenseId === license.id);
+        const ids = own.map(({ deviceId: id }) => id);
+        expect(ids).toHaveLength(2 * KEPT_PER_SEAT + 2);
+        expect(ids).toEqual(expect.arrayContaining(['mac-revoked', 'mac-0001', `mac-given-up-${count - 1}`]));
+        expect(ids).not.toContain('mac-given-up-0');
+      });
+
+      it('M7 bounds the activations of a license in a day, also those of an active device', async () => {
+        const [{ license, keyHash }, other] = [await create(1), await create(1)];
+        const max = activationsPerDay(1);
+        for (let count = 0; count < max; count++)
+          expect(await activate(keyHash, 'mac-0001')).toMatchObject({ kind: 'activated' });
+        const refused = await nodeOf(engine, 1).activate({
+          keyHash,
+          deviceId: deviceId('mac-0001'),
+          tokenHash: hashSecret(newDeviceToken()),
+          ...DESCRIPTION,
+        });
+        expect(refused).toEqual({ kind: 'too_many', max, retryAfterSec: expect.any(Number) });
+        expect(await activate(other.keyHash, 'mac-0001')).toMatchObject({ kind: 'activated' });
+        expect((await licenseNow(license.id)).seats.used).toBe(1);
+        const waitSec = refused.kind === 'too_many' ? refused.retryAfterSec : 0;
+        await engine.passTime(waitSec * 1000);
+        expect(await activate(keyHash, 'mac-0001')).toMatchObject({ kind: 'activated' });
       });
 
       it('M7 lets the number of seats grow, and shrink down to those taken', async () => {

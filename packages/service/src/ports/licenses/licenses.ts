@@ -94,7 +94,9 @@ export type Activation =
   | { readonly kind: 'unknown_key' }
   | { readonly kind: 'suspended' }
   | { readonly kind: 'device_revoked' }
-  | { readonly kind: 'exhausted'; readonly licenseId: string; readonly seats: Seats };
+  | { readonly kind: 'exhausted'; readonly licenseId: string; readonly seats: Seats }
+  /** The license has been used for as many activations as it may in a day, by UTC. */
+  | { readonly kind: 'too_many'; readonly max: number; readonly retryAfterSec: number };
 
 export type PairingCodeOutcome =
   | { readonly kind: 'created'; readonly licenseId: string; readonly license: string }
@@ -161,6 +163,8 @@ export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
  * - States change only as `transitions.ts` allows.
  * - Seats are counted under a lock: a license never has more active devices than seats, also under simultaneous activations on
  *   several nodes (M7).
+ * - A license is used for a bounded number of activations in a day and keeps a bounded number of given-up devices, both by its seats, so
+ *   that one seat cannot fill the table.
  * - A pairing code activates one device, also when several present it at once (M12), for the license that owned the location when it was
  *   made. It becomes invalid when the location moves (M8).
  * - When several licenses claim a free location at once, exactly one gets it (M8).

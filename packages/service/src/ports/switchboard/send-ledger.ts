@@ -96,7 +96,8 @@ export class SendLedger {
   /** A Mac of this license has bound the location. Gives up the frames that were written to a Mac of another one. */
   bound(mac: MacLedger, licenseId: string): void {
     mac.licenseId = licenseId;
-    for (const entry of [...mac.entries]) if (isOfOther(mac, entry.licenseId)) this.#drop(entry, 'moved');
+    const others = mac.entries.filter((entry) => isOfOther(mac, entry.licenseId));
+    for (const entry of others) this.#drop(entry, 'moved');
   }
 
   close(mac: MacLedger): void {
