@@ -83,7 +83,8 @@ export const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'redeliver',
-      about: 'ask the Mac to resend an inbound message that was not delivered to the CRM',
+      about:
+        'ask the Mac to resend an inbound message that was not delivered to the CRM, or allow another attempt for a message that was set aside',
       load: async () => (await import('./commands/redeliver.ts')).redeliverCommand,
     },
     {

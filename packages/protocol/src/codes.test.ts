@@ -26,6 +26,7 @@ describe('the catalogue of codes', () => {
       CLIENT_NOT_CONNECTED: 'later',
       MESSAGE_TOO_OLD: 'no',
       OPTED_OUT: 'no',
+      SET_ASIDE: 'later',
       IMESSAGE_GROUP_INVALID_RECIPIENTS: 'no',
       IMESSAGE_ERROR: 'sometimes',
       INVALID_FRAME: 'no',
@@ -86,6 +87,7 @@ describe('the catalogue of codes', () => {
       'NO_CONTACT later',
       'CRM_REFUSED sometimes',
       'UNCERTAIN later',
+      'SET_ASIDE later',
     ]);
   });
 

@@ -101,6 +101,15 @@ const WEBHOOK = [
     advice: 'Do not text this number until the recipient opts in again, with START or in the CRM.',
   },
   {
+    code: 'SET_ASIDE',
+    http: 422,
+    label: 'Set aside',
+    meaning:
+      'The service or the agent on the Mac ended twice while it worked on this message, so the message is not handled again.',
+    retry: 'later',
+    advice: 'The operator allows another attempt with footbridge redeliver ID; then send the message again.',
+  },
+  {
     code: 'LOCATION_NOT_CONNECTED',
     http: 404,
     label: 'Location not connected',
@@ -191,6 +200,13 @@ const STATUS = [
     meaning: 'The webhook request was rejected: the recipient asked not to receive texts from this location.',
     retry: 'no',
     advice: 'Do not text this number until the recipient opts in again, with START or in the CRM.',
+  },
+  {
+    code: 'SET_ASIDE',
+    meaning:
+      'The service or the agent on the Mac ended twice while it worked on this message, so the message is not handled again.',
+    retry: 'later',
+    advice: 'The operator allows another attempt with footbridge redeliver ID; then send the message again.',
   },
   {
     code: 'CLIENT_NOT_CONNECTED',
@@ -342,6 +358,13 @@ const INBOUND = [
     retry: 'later',
     advice:
       'Run footbridge show ID. If a scope is missing (conversations.readonly, conversations/message.readonly), grant it and install the app again. Redeliver a parked message if the CRM does not show it; delete one copy of a message that it shows twice.',
+  },
+  {
+    code: 'SET_ASIDE',
+    meaning:
+      'The service or the agent on the Mac ended twice while it worked on this message, so the message is not handled again. It stays on the Mac.',
+    retry: 'later',
+    advice: 'Update the service and the agent, then run footbridge redeliver ID.',
   },
 ] as const satisfies readonly Omit<CodeEntry, 'channel'>[];
 

@@ -118,6 +118,7 @@ if (!isInTerminal) process.on('SIGHUP', () => void reload());
 // An unexpected error leaves the state unknown: log it and exit, so that the supervisor restarts the service. Macs resend what was not acknowledged.
 for (const source of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(source, (error: unknown) => {
+    bridge.failed();
     log.error({ event: 'service.bug', source, err: error }, 'bug: please report this line');
     setTimeout(() => process.exit(BUG), 100);
   });

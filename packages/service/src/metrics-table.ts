@@ -147,6 +147,13 @@ export const METRICS = {
     action:
       'A scope is missing, or the CRM cannot be read: the log event `inbound.uncertain` has the reason.',
   },
+  footbridge_set_aside_total: {
+    type: 'counter',
+    meaning:
+      'Messages and files that were not handled because the service or an agent ended twice while it worked on them.',
+    labels: { kind: ['outbound', 'inbound', 'file'] },
+    action: '`footbridge issues` names the locations; update the service and the agent.',
+  },
   footbridge_inbound_oldest_unacked_seconds: {
     type: 'gauge',
     meaning:

@@ -12,6 +12,7 @@ export interface Metrics {
   readonly deprecatedPath: (path: string) => void;
   readonly rateLimited: (bucket: string) => void;
   readonly duplicate: (kind: 'webhook' | 'event' | 'message' | 'inbound') => void;
+  readonly setAside: (kind: 'outbound' | 'inbound' | 'file') => void;
   readonly routed: (seconds: number) => void;
   readonly macBound: (change: 1 | -1) => void;
   readonly displaced: () => void;
@@ -128,6 +129,7 @@ export function createMetrics(version: string): Metrics {
   const deprecated = counter('footbridge_deprecated_requests_total');
   const rateLimited = counter('footbridge_rate_limited_total');
   const duplicates = counter('footbridge_dedupe_hits_total');
+  const setAside = counter('footbridge_set_aside_total');
   const hopSeconds = histogram('footbridge_route_hop_seconds');
   const macs = gauge('footbridge_macs_bound');
   const displacements = counter('footbridge_displacements_total');
@@ -161,6 +163,7 @@ export function createMetrics(version: string): Metrics {
     deprecatedPath: (path) => deprecated.inc({ path }),
     rateLimited: (bucket) => rateLimited.inc({ bucket }),
     duplicate: (kind) => duplicates.inc({ kind }),
+    setAside: (kind) => setAside.inc({ kind }),
     routed: (seconds) => hopSeconds.observe(NO_LABELS, seconds),
     macBound: (change) => macs.inc(change),
     displaced: () => displacements.inc(NO_LABELS),

@@ -9,7 +9,10 @@ Examples:
   footbridge tail --dir in --status undeliverable --since 1d --no-follow
   footbridge redeliver 01890a5d-ac96-774b-bcce-b302099a8057`;
 
-/** `footbridge redeliver ID`: asks the Mac to resend an inbound message that the CRM did not accept (I2, I6). */
+/**
+ * `footbridge redeliver ID`: asks the Mac to resend an inbound message that the CRM did not accept (I2, I6), or lets an outbound message
+ * that was set aside pass when the CRM sends it again (I10).
+ */
 export function redeliverCommand(program: Command): void {
   program
     .command('redeliver <id>')
@@ -17,9 +20,12 @@ export function redeliverCommand(program: Command): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       const redelivery = await operator().ask(redeliverMessage, { id });
-      output.result(`Asked the Mac of ${printable(redelivery.locationId)} to resend the message.`, {
-        ...redelivery,
-      });
+      // The Mac does not have an outbound message.
+      const done =
+        redelivery.seq === 0
+          ? 'The message is no longer set aside. Send it again in the CRM.'
+          : `Asked the Mac of ${printable(redelivery.locationId)} to resend the message.`;
+      output.result(done, { ...redelivery });
       output.hint(`To see the result: footbridge show ${redelivery.id}`);
     });
 }

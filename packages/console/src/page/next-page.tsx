@@ -22,6 +22,7 @@ const PAGES: Readonly<Record<string, NextPage>> = {
   grant_revoked: CONNECT,
   signatures_rejected: { title: KEYS_TEXTS.title, path: '/keys', isOperators: true },
   deliveries_uncertain: { title: NEXT_TEXTS.uncertain, path: '/messages', filters: { code: 'UNCERTAIN' } },
+  messages_set_aside: { title: NEXT_TEXTS.setAside, path: '/messages', filters: { code: 'SET_ASIDE' } },
   seats_exhausted: MACS,
   location_contended: MACS,
 };

@@ -59,6 +59,7 @@ export const TEXTS = {
   copiedInbound: 'Copied: the call to the CRM. Replace CONTACT_ID, TEXT and IDEMPOTENCY_KEY.',
   redeliver: 'Redeliver',
   redelivered: 'The Mac was asked to send it again.',
+  released: 'It is no longer set aside: send it again in the CRM.',
   moreTenants: (count: number) => `Show more (${count})`,
   noIssues: 'Nothing is wrong.',
   openIssues: (count: number) => `${count} ${count === 1 ? 'issue is' : 'issues are'} open.`,
@@ -109,7 +110,7 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], action: str
 ];
 
 /** Texts of links to the page for the next step. */
-export const NEXT_TEXTS = { uncertain: 'Uncertain messages' } as const;
+export const NEXT_TEXTS = { uncertain: 'Uncertain messages', setAside: 'Messages set aside' } as const;
 
 /** The names of the links of a tenant, in the order of a message. */
 export const LINK_NAMES: Readonly<Record<string, string>> = {
@@ -334,6 +335,7 @@ export const ISSUE_NAMES: Readonly<Record<string, string>> = {
   canary_failed: 'Test texts do not arrive',
   signatures_rejected: 'Signatures rejected',
   deliveries_uncertain: 'Delivery uncertain',
+  messages_set_aside: 'Messages set aside',
   seats_exhausted: 'No free seat',
   location_contended: 'Several Macs claim one location',
   disk_almost_full: 'Disk almost full',

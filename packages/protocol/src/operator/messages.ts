@@ -38,10 +38,12 @@ export const showMessage = call('GET', '/operator/messages/:id', {
 });
 
 export const redeliverMessage = call('POST', '/operator/messages/:id/redeliver', {
-  summary: 'Ask the Mac for an undelivered inbound message again',
+  summary:
+    'Ask the Mac for an undelivered inbound message again, or allow another attempt for an outbound one',
   locations: 'filtered',
   status: 202,
   response: object({ id: text, locationId: text, seq: count }),
   errors: ['NOT_FOUND', 'CONFLICT'],
-  notes: '409 `CONFLICT` unless it is an undelivered inbound message and its Mac is connected.',
+  notes:
+    '409 `CONFLICT` unless it is an undelivered inbound message whose Mac is connected, or an outbound message that was set aside (`SET_ASIDE`). The text of an outbound message is not stored: from now on it is handled when the CRM sends it again, and `seq` is 0.',
 });

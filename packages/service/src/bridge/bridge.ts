@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
 import { readConsole } from '@footbridge/console/console-files';
 import { findSite } from '@footbridge/site/site-files';
@@ -8,6 +9,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
 import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
+import { WorkMark } from '@footbridge/runtime/work-mark';
 
 import { BUDGETS } from '../budgets.ts';
 import type { Config } from '../config/config.ts';
@@ -64,6 +66,7 @@ import { countRejections } from '../ports/limits/count-rejections.ts';
 import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
 import { createSqlReachFields } from '../ports/reach-fields/reach-fields-sql.ts';
 import { createSqlRetention } from '../ports/retention/retention-sql.ts';
+import { openSqlSuspects } from '../ports/suspects/suspects-sql.ts';
 import { SuppressionFilter } from '../ports/suppressions/suppression-filter.ts';
 import { createSqlSeenRequests } from '../ports/seen-requests/seen-requests-sql.ts';
 import { createSqlSuppressions } from '../ports/suppressions/suppressions-sql.ts';
@@ -93,6 +96,8 @@ export interface Bridge {
   readonly closeWithinMs: number;
   /** Replaces the keys of the settings. Throws StartError when one is invalid; the former ones then stay in use. */
   replaceKeys(settings: KeySettings): Promise<void>;
+  /** A bug ends the process: the message in work stays named for the next start (I10). */
+  failed(): void;
   close(): Promise<void>;
   /** The part that `close` is waiting for. */
   readonly stopping: string | undefined;
@@ -158,6 +163,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     else logLock(log, 'main', happened);
   });
   life.add('database', () => database.close());
+  const mark = new WorkMark(join(config.dataDir, 'in-work'));
+  life.add('work mark', () => mark.close());
   const audit = createSqlAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
   const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
@@ -186,6 +193,15 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   life.add('ledger', () => ledger.shutDown());
   const cluster = await composeCluster(context, database, ledger, journal);
   const { switchboard, changes, messageEvents } = cluster;
+  const suspects = await openSqlSuspects({
+    db: database.db,
+    mark,
+    announce: () => changes.announce('suspect', '*'),
+    onAnnounced: (listener) => changes.listen('suspect', listener),
+    clock,
+    log,
+    count: metrics.setAside,
+  });
   const limits = countRejections(cluster.limits, metrics.rateLimited);
   const capture = await TextCapture.open({
     captures: createSqlCaptures({ db: database.db, clock }),
@@ -225,7 +241,11 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
 
   // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
-  const files = await composeAssets(context, database, handleHash, retention, () => address.url);
+  const files = await composeAssets(
+    context,
+    { database, suspects, handleHash, retention },
+    () => address.url,
+  );
   const reach = createReach({ switchboard, handleHash, clock });
   const reachFields = createSqlReachFields({ db: database.db, clock, hashes });
   const crm = await composeCrm(context, {
@@ -240,6 +260,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     files,
     suppressions,
     retention,
+    suspects,
     reach,
     reachFields,
     failpoint,
@@ -295,6 +316,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       ? (locationId, phone) => suppressions.has(locationId, phone)
       : undefined,
     journal,
+    suspects,
     capture: (...message) => capture.take(...message),
     onForwarded: metrics.routed,
     replays: config.limits.replayMemory
@@ -398,6 +420,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const issuesApi = composeIssues(context, {
     database,
     journal,
+    suspects,
     overview: macs.overview,
     tenants: crm.tenants,
     lines,
@@ -489,6 +512,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     },
     config.listeners.operator,
   );
+  // Closed before the parts that suspects wait in.
+  life.add('suspects', () => suspects.close());
   life.add('readiness', () => {
     draining = true;
   });
@@ -504,6 +529,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       await ring.reload();
       warnWithoutKeys();
     },
+    failed: () => mark.freeze(),
     close: () => life.close(),
     get stopping() {
       return life.stopping;

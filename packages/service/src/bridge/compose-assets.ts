@@ -20,6 +20,7 @@ import type { Assets } from '../ports/assets/assets.ts';
 import { openDiskAssets } from '../ports/assets/assets-disk.ts';
 import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
 import type { Retention } from '../ports/retention/retention.ts';
+import type { Suspects } from '../ports/suspects/suspects.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
 
 export interface AssetSide {
@@ -30,12 +31,17 @@ export interface AssetSide {
   readonly operatorRoutes: readonly ((app: FastifyInstance) => void)[];
 }
 
+export interface AssetDeps {
+  readonly database: OpenDatabase;
+  readonly suspects: Suspects;
+  readonly handleHash: KeyedHash;
+  readonly retention: Retention;
+}
+
 /** Attachments: storage, index, conversion and the routes that serve them. */
 export async function composeAssets(
   { config, log, clock, life }: BridgeContext,
-  database: OpenDatabase,
-  handleHash: KeyedHash,
-  retention: Retention,
+  { database, suspects, handleHash, retention }: AssetDeps,
   baseUrl: () => string,
 ): Promise<AssetSide> {
   const choice = config.assets;
@@ -57,6 +63,7 @@ export async function composeAssets(
       converter,
       convertHeic: choice.convertHeic && hasHeicDecoder(log),
     }),
+    suspects,
     clock,
     log,
     baseUrl,

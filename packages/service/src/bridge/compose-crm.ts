@@ -54,6 +54,7 @@ import type { Limits } from '../ports/limits/limits.ts';
 import type { ReachFields } from '../ports/reach-fields/reach-fields.ts';
 import type { Retention } from '../ports/retention/retention.ts';
 import type { Suppressions } from '../ports/suppressions/suppressions.ts';
+import type { Suspects } from '../ports/suspects/suspects.ts';
 import type { Lease, Switchboard } from '../ports/switchboard/switchboard.ts';
 import { openDatabase } from '../sql/open-database.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
@@ -70,6 +71,7 @@ export interface CrmDeps {
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
   readonly suppressions: Suppressions;
   readonly retention: Retention;
+  readonly suspects: Suspects;
   readonly reach: ReachQuery;
   readonly reachFields: ReachFields;
   readonly failpoint: Failpoint | undefined;
@@ -227,6 +229,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   const inbound = createInbound({
     ...common,
     guids,
+    suspects: deps.suspects,
     calls: createInboundCalls(client, {
       type: config.crm.inboundType,
       conversationProviderId: config.crm.conversationProviderId,
@@ -256,7 +259,11 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       const own = (await deps.retention.list()).flatMap(({ locationId, journalDays }) =>
         journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],
       );
-      await Promise.all([journal.prune(kept, new Map(own)), guids.prune(kept)]);
+      await Promise.all([
+        journal.prune(kept, new Map(own)),
+        guids.prune(kept),
+        deps.suspects.prune(clock.now() - kept),
+      ]);
     }),
   );
 
@@ -332,6 +339,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     operatorRoutes: [
       messagesRoutes({
         journal,
+        suspects: deps.suspects,
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
         texts: deps.capture,
         audit: deps.audit,

@@ -17,6 +17,7 @@ import { MacHistory } from '../flows/traffic/mac-history.ts';
 import { TrafficOverview } from '../flows/traffic/show-traffic.ts';
 import { createSqlIssues } from '../ports/issues/issues-sql.ts';
 import type { JournalReader } from '../ports/journal/journal.ts';
+import type { Suspects } from '../ports/suspects/suspects.ts';
 import type { MacView } from '../ports/switchboard/switchboard.ts';
 import type { OpenDatabase } from '../sql/open-database.ts';
 import type { BridgeContext } from './context.ts';
@@ -25,6 +26,7 @@ import { pruneHourly } from './prune-hourly.ts';
 export interface IssuesDeps {
   readonly database: OpenDatabase;
   readonly journal: JournalReader;
+  readonly suspects: Pick<Suspects, 'list'>;
   readonly overview: Pick<Overview, 'licenses' | 'macs' | 'pages' | 'recentLocations'>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   readonly lines: LineWatch;
@@ -47,7 +49,7 @@ const REPORT_MS = 60_000;
 /** Composes the check that opens and closes issues, and the figures of the last day. */
 export function composeIssues(
   context: BridgeContext,
-  { database, journal, overview, tenants, lines, occurrences }: IssuesDeps,
+  { database, journal, suspects, overview, tenants, lines, occurrences }: IssuesDeps,
 ): (app: FastifyInstance) => void {
   const { config, clock, log, life, metrics, node } = context;
   const issues = createSqlIssues({ db: database.db, clock });
@@ -55,7 +57,7 @@ export function composeIssues(
 
   async function facts(): Promise<IssueFacts> {
     const at = clock.now();
-    const [macs, licenses, { messages: uncertain }, disk, stuck] = await Promise.all([
+    const [macs, licenses, { messages: uncertain }, setAside, disk, stuck] = await Promise.all([
       overview.macs(),
       overview.licenses(),
       journal.list({
@@ -64,6 +66,7 @@ export function composeIssues(
         from: at - DAY_MS,
         limit: MAX_UNCERTAIN,
       }),
+      suspects.list(),
       diskSpace(config.dataDir),
       journal.unfinishedSends(at - DAY_MS, at - STUCK_MS),
     ]);
@@ -80,6 +83,8 @@ export function composeIssues(
     return {
       tenants: troubled,
       uncertain,
+      // The file is delivered, so there is nothing to decide about it.
+      setAside: setAside.filter((found) => found.kind !== 'file' || found.at > at - DAY_MS),
       rejectedSignatures: occurrences.rejectedSignatures.of('webhooks'),
       seatsRefused,
       licenses: licenses.map(({ id, label, seats }) => ({

@@ -496,6 +496,21 @@ const activationsOfLicense: Migration = {
   },
 };
 
+/** Messages that were in work when a process died, and how often. */
+const suspects: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('suspects')
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('location_id', 'text', (c) => c.notNull())
+      .addColumn('message_id', 'text', (c) => c.notNull())
+      .addColumn('deaths', 'integer', (c) => c.notNull())
+      .addColumn('at', 'bigint', (c) => c.notNull())
+      .addPrimaryKeyConstraint('suspects_key', ['kind', 'location_id', 'message_id'])
+      .execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -535,4 +550,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0024-confirmed-locations': confirmedLocations,
   '0025-handovers': handovers,
   '0026-activations-of-a-license': activationsOfLicense,
+  '0027-suspects': suspects,
 };

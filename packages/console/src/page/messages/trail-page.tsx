@@ -24,7 +24,7 @@ export function TrailPage({ id }: { readonly id: string }) {
   async function redeliver(): Promise<void> {
     try {
       await call('POST', `${path}/redeliver`);
-      result.value = TEXTS.redelivered;
+      result.value = history?.direction === 'outbound' ? TEXTS.released : TEXTS.redelivered;
     } catch (error) {
       result.value = error instanceof Error ? error.message : String(error);
     }
@@ -62,7 +62,7 @@ export function TrailPage({ id }: { readonly id: string }) {
           ))}
           <p class="actions">
             <CopyCurl message={history} />
-            {history.direction === 'inbound' && history.status === 'undeliverable' && (
+            {(history.status === 'undeliverable' || history.code === 'SET_ASIDE') && (
               <button
                 type="button"
                 class="text-button"

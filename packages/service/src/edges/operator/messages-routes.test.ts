@@ -9,6 +9,7 @@ import { phoneCheck, recordedForms } from '../../flows/outbound/check-phone.ts';
 import type { AuditRecord } from '../../ports/audit/audit.ts';
 import { createSqlJournal } from '../../ports/journal/journal-sql.ts';
 import type { NewEntry } from '../../ports/journal/journal.ts';
+import type { MessageName } from '../../ports/suspects/suspects.ts';
 import { openDatabase } from '../../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { asOperator } from './testing/as-operator.ts';
@@ -44,8 +45,13 @@ async function start(
   cleanup.add(() => app.close());
   app.setErrorHandler(renderError(silentLog));
   asOperator(app, locations);
+  const released: MessageName[] = [];
   messagesRoutes({
     journal,
+    suspects: {
+      release: async (message) => released.push(message) > 0,
+      setAside: async (message) => void released.splice(released.indexOf(message), 1),
+    },
     redeliver: async (locationId, seq) => {
       asked.push([locationId, seq]);
       return redelivered;
@@ -58,7 +64,7 @@ async function start(
     const answer = await app.inject({ method, url });
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
   };
-  return { journal, clock, queries, asked, audit, call };
+  return { journal, clock, queries, asked, audit, released, call };
 }
 
 const entry = (more: Partial<NewEntry> = {}): NewEntry => ({
@@ -243,5 +249,31 @@ describe('POST /operator/messages/:id/redeliver', () => {
         body: { code: 'CONFLICT', message: expect.any(String) },
       });
     expect((await call('POST', '/operator/messages/none/redeliver')).status).toBe(404);
+  });
+
+  it('I10 releases an outbound message that was set aside: the CRM sends it again', async () => {
+    const { journal, call, asked, audit, released } = await start();
+    const rejected = { state: 'rejected', code: 'SET_ASIDE' } as const;
+    journal.open(entry({ id: 'out1' }), 'rejected', rejected);
+    journal.open(entry({ id: 'out2', messageId: null }), 'rejected', {
+      ...rejected,
+      detail: { suspect: 'sha256:1' },
+    });
+    for (const id of ['out1', 'out2'])
+      expect(await call('POST', `/operator/messages/${id}/redeliver`)).toEqual({
+        status: 202,
+        body: { id, locationId: 'loc1', seq: 0 },
+      });
+    expect(released.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['outbound msg1', 'outbound sha256:1']);
+    expect(asked).toEqual([]);
+    expect(audit).toHaveLength(2);
+  });
+
+  it('I10 keeps an inbound message set aside while its Mac is not connected', async () => {
+    const { journal, call, released } = await start('not_connected');
+    journal.open(entry({ id: 'in1', direction: 'inbound', messageId: 'guid' }), 'received');
+    journal.step('in1', 'parked', { ...parked, code: 'SET_ASIDE', detail: { seq: 7 } });
+    expect((await call('POST', '/operator/messages/in1/redeliver')).status).toBe(409);
+    expect(released).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TextCapture } from '../../flows/capture/text-capture.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from '../../ports/journal/journal.ts';
+import type { MessageName, Suspects } from '../../ports/suspects/suspects.ts';
 import { visibleLocations } from './operator-auth.ts';
 import { isoTime, operatorError } from './operator-request.ts';
 import { serveCall } from './serve-call.ts';
@@ -14,6 +15,7 @@ export interface MessagesRoutesDeps {
   readonly journal: JournalReader;
   /** Asks the Mac of a location to resend a rejected frame. */
   readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
+  readonly suspects: Pick<Suspects, 'release' | 'setAside'>;
   /** The texts of captured locations. */
   readonly texts: Pick<TextCapture, 'until' | 'textOf'>;
   readonly audit: Pick<Audit, 'record'>;
@@ -22,9 +24,12 @@ export interface MessagesRoutesDeps {
 }
 
 const LONGEST_ID = 256;
+/** The Mac numbers its frames from 1. */
+const NOT_ON_MAC = 0;
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
-export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms }: MessagesRoutesDeps) {
+export function messagesRoutes(deps: MessagesRoutesDeps) {
+  const { journal, suspects, redeliver, texts, audit, recordedForms } = deps;
   const shown = (trail: MessageTrail) => ({
     ...messageHistory(trail),
     text: texts.textOf(trail.locationId, trail.id) ?? null,
@@ -75,11 +80,20 @@ export function messagesRoutes({ journal, redeliver, texts, audit, recordedForms
     serveCall(app, redeliverMessage, async ({ params: { id }, request }) => {
       const trail = await trailOf(request, id);
       const locationId = asLocationId(trail.locationId);
-      const seq = keptSeq(trail);
-      if (seq === undefined || locationId === undefined)
-        throw operatorError('CONFLICT', 'Only an undelivered inbound message can be redelivered.');
-      if ((await redeliver(locationId, seq)) === 'not_connected')
+      const seq = keptSeq(trail) ?? NOT_ON_MAC;
+      const suspect = suspectOf(trail);
+      const isReleased = trail.code === 'SET_ASIDE' && (await suspects.release(suspect));
+      // The text of an outbound message is not stored: the CRM sends it again, and it is handled then.
+      const isOutbound = isReleased && trail.direction === 'outbound';
+      if ((seq === NOT_ON_MAC && !isOutbound) || locationId === undefined)
+        throw operatorError(
+          'CONFLICT',
+          'Only an undelivered inbound message, or one that was set aside, can be redelivered.',
+        );
+      if (seq !== NOT_ON_MAC && (await redeliver(locationId, seq)) === 'not_connected') {
+        if (isReleased) await suspects.setAside(suspect);
         throw operatorError('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
+      }
       await audit.record({
         actor: 'operator',
         name: request.operator.label,
@@ -97,6 +111,16 @@ function keptSeq({ direction, state, steps }: MessageTrail): number | undefined 
   if (direction !== 'inbound' || state !== 'undeliverable') return undefined;
   const seq = steps.findLast(({ step }) => step === 'parked')?.detail?.['seq'];
   return typeof seq === 'number' ? seq : undefined;
+}
+
+/** Under which name a message was set aside. A request without a messageId is named by its bytes. */
+function suspectOf({ direction, locationId, messageId, id, steps }: MessageTrail): MessageName {
+  const recorded = steps.findLast(({ detail }) => detail?.['suspect'] !== undefined)?.detail?.['suspect'];
+  return {
+    kind: direction,
+    locationId,
+    id: typeof recorded === 'string' ? recorded : (messageId ?? id),
+  };
 }
 
 export const messageHistory = (trail: MessageTrail) => ({

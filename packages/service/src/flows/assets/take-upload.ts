@@ -7,6 +7,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { AssetId, Assets } from '../../ports/assets/assets.ts';
+import { SET_ASIDE } from '../../ports/suspects/suspects.ts';
+import type { Suspects } from '../../ports/suspects/suspects.ts';
 import type { AssetIndex, AssetRecord } from '../../ports/asset-index/asset-index.ts';
 import { Quotas } from './quotas.ts';
 import type { StoreWithin } from './quotas.ts';
@@ -31,6 +33,7 @@ export interface UploadDeps {
   readonly assets: Assets;
   readonly index: AssetIndex;
   readonly converter: AssetConverter;
+  readonly suspects: Pick<Suspects, 'handle'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   /** The public address of the service. */
@@ -54,15 +57,21 @@ export const MAX_UPLOAD_BYTES = 100_000_000;
 /** The overhead of a file on disk and in the database, so that many small files do not fill them either (T53). */
 const BYTES_PER_FILE = 4096;
 const DAY_MS = 86_400_000;
+/** A browser downloads it and does not interpret it. */
+const UNKNOWN = 'application/octet-stream';
+const ENDED_TWICE = 'not examined: the service ended twice while it examined this file';
 const NOT_STORED = {
   too_large: 'the result is too large',
   storage_full: 'the storage is full',
   quota: 'the quota of the location is reached',
 } as const;
 
-/** Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). */
+/**
+ * Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). A file that ended the service
+ * twice is stored without a look into it (I10).
+ */
 export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
-  const { assets, index, converter, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
+  const { assets, index, converter, suspects, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
 
   async function record(
     id: AssetId,
@@ -93,8 +102,11 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     const write = (counted: AsyncIterable<Uint8Array>) => assets.store(counted, MAX_UPLOAD_BYTES);
     const original = await store(recorder.record(bytes), write);
     if (!original.stored) return { kind: 'rejected', reason: original.reason };
-    const type = sniff(recorder.head);
-    const { convert, note = null } = mediaType(type);
+    const file = { kind: 'file', locationId, id: original.sha256 } as const;
+    const found = await suspects.handle(file, async () => sniff(recorder.head));
+    const isSetAside = found === SET_ASIDE;
+    const type = isSetAside ? UNKNOWN : found;
+    const { convert, note = isSetAside ? ENDED_TWICE : null } = mediaType(type);
     if (convert === undefined)
       return {
         kind: 'stored',

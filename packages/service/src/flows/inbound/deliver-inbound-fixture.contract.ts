@@ -53,6 +53,11 @@ export const SETTINGS: InboundDeps['settings'] = {
   readLagMs: 10_000,
 };
 
+export const NO_SUSPECTS: InboundDeps['suspects'] = {
+  handle: (_message, work) => work(),
+  workOn: () => {},
+};
+
 const EMPTY: ConversationCalls = {
   find: async () => succeeded([]),
   messages: async () => succeeded({ messages: [], hasMore: false }),
@@ -81,6 +86,7 @@ export async function setUp(
   const found = async () => succeeded('contact-1');
   const inbound = createInbound({
     guids: wrap(guids('me')),
+    suspects: NO_SUSPECTS,
     calls: { post },
     contacts: { find: found, findAll: async () => succeeded([]), upsert: found, create: found, ...contacts },
     journal: {

@@ -10,6 +10,8 @@ import type { Attempt, FailedAttempt } from '../../ports/crm/attempt.ts';
 import type { ClaimedGuid, GuidClaim, Guids } from '../../ports/guids/guids.ts';
 import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
+import { SET_ASIDE } from '../../ports/suspects/suspects.ts';
+import type { Suspects } from '../../ports/suspects/suspects.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
@@ -48,6 +50,7 @@ export interface Prepared {
 
 export interface InboundDeps extends LeaseChecks {
   readonly guids: Guids;
+  readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
   readonly conversations: ConversationCalls;
@@ -182,7 +185,7 @@ class InboundDeliveries implements Inbound {
   }
 
   async #deliver(job: InboundJob): Promise<AckOutcome> {
-    const { failpoint, clock } = this.#deps;
+    const { failpoint, suspects } = this.#deps;
     const claim = await this.#claim(job);
     if (claim === undefined) return 'retry';
     if (claim.entryId !== job.id) await this.#continueEntry(job, claim);
@@ -192,7 +195,14 @@ class InboundDeliveries implements Inbound {
     job.isClaimed = true;
     job.isInDoubt = claim.uncertain;
     if (failpoint !== undefined) await failpoint('inbound.afterClaim');
-    const lostAttempts = new LostAttempts(clock);
+    const ack = await suspects.handle(job.name, () => this.#deliverClaimed(job, claim));
+    return ack === SET_ASIDE
+      ? this.#reject(job, 'SET_ASIDE', 'the service or the agent ended twice while it worked on this message')
+      : ack;
+  }
+
+  async #deliverClaimed(job: InboundJob, claim: ClaimedGuid): Promise<AckOutcome> {
+    const lostAttempts = new LostAttempts(this.#deps.clock);
     let emptyResponses = 0;
     let waitMs: number | undefined = 0;
     for (;;) {
@@ -389,6 +399,7 @@ class InboundDeliveries implements Inbound {
   async #postTo(contactId: string, job: InboundJob): Promise<Attempt<string>> {
     const { attachments, settings, asRecorded } = this.#deps;
     const { locationId, frame } = job;
+    job.workOn();
     const { urls, notes }: Prepared =
       attachments === undefined || frame.attachments.length === 0
         ? { urls: frame.attachments, notes: [] }

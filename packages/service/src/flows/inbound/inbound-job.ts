@@ -11,6 +11,7 @@ import type { RetryPolicy } from '../../ports/crm/retry.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import { LeaseFence } from '../../ports/switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../../ports/switchboard/lease-fence.ts';
+import type { MessageName, Suspects } from '../../ports/suspects/suspects.ts';
 import type { Lease } from '../../ports/switchboard/switchboard.ts';
 import type { InboundMessage } from './crm-calls.ts';
 import { inboundRetryPolicy } from './inbound-retry-policy.ts';
@@ -21,6 +22,7 @@ const TOKEN_REJECTED: ReadonlySet<FailedAttempt['kind']> = new Set(['reauth_requ
 
 export interface InboundJobDeps extends LeaseChecks {
   readonly journal: Pick<Journal, 'step'>;
+  readonly suspects: Pick<Suspects, 'workOn'>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
@@ -78,6 +80,15 @@ export class InboundJob {
 
   isWanted(): boolean {
     return !this.cancellation.isCancelled && this.#lease.isCurrent();
+  }
+
+  get name(): MessageName {
+    return { kind: 'inbound', locationId: this.locationId, id: this.frame.guid };
+  }
+
+  /** After a wait: what follows is work for this message (I10). */
+  workOn(): void {
+    this.#deps.suspects.workOn(this.name);
   }
 
   /** Resolves early when the job is cancelled. */

@@ -14,6 +14,7 @@ import type { OpenDatabase } from '../../sql/open-database.ts';
 import type { ConversationCalls, InboundMessage, MessagePage, StoredMessage } from './crm-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound, InboundDeps } from './deliver-inbound.ts';
+import { NO_SUSPECTS } from './deliver-inbound-fixture.contract.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
 const LEASE = { locationId: LOCATION, deviceId: 'd', sessionId: 's', epoch: 1 };
@@ -129,6 +130,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
         prune: (...given) => guids.prune(...given),
         close: () => guids.close(),
       },
+      suspects: NO_SUSPECTS,
       calls: {
         post: whileAlive(async (message, guard) => ((await guard.fence?.()) ? post(message) : CANCELLED)),
       },

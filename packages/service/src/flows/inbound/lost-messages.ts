@@ -90,7 +90,11 @@ export class LostMessages {
 
   async #read(lost: LostMessage, job: InboundJob, deadline: number): Promise<Attempt<Reading | Unknown>> {
     const { clock } = this.#deps;
-    const call: Call = (attempt) => job.retry(attempt, readPolicy(deadline - clock.monotonic()));
+    const call: Call = async (attempt) => {
+      const read = await job.retry(attempt, readPolicy(deadline - clock.monotonic()));
+      job.workOn();
+      return read;
+    };
     const contactIds = await this.#contactsOf(lost, call);
     if (!contactIds.ok) return unreadable(contactIds, 'contacts.readonly');
     return readAll(contactIds.value, MAX_CONTACTS, (contactId) => this.#readContact(lost, contactId, call));

@@ -9,6 +9,7 @@ const AT = Date.parse('2026-11-15T09:12:00Z');
 const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
   tenants: [],
   uncertain: [],
+  setAside: [],
   rejectedSignatures: { count: 0, since: AT },
   seatsRefused: new Map(),
   licenses: [],
@@ -63,6 +64,18 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
     },
     /may be missing 1 inbound message. The CRM may have 2 inbound messages twice/,
     /Redeliver those that are missing. Delete the copies of those that are there twice/,
+  ],
+  [
+    'messages_set_aside',
+    {
+      setAside: [
+        { kind: 'outbound', locationId: 'loc1', at: AT + 1 },
+        { kind: 'inbound', locationId: 'loc1', at: AT + 1 },
+        { kind: 'file', locationId: 'loc1', at: AT },
+      ],
+    },
+    /^2 messages are set aside: .* 1 file is stored unexamined: /,
+    /footbridge redeliver ID/,
   ],
   [
     'seats_exhausted',

@@ -26,6 +26,12 @@ export interface IssueFacts {
     readonly state: string;
     readonly createdAt: number;
   }[];
+  /** Messages that ended the service or the agent twice, newest first. */
+  readonly setAside: readonly {
+    readonly kind: 'outbound' | 'inbound' | 'file';
+    readonly locationId: string;
+    readonly at: number;
+  }[];
   /** Webhooks whose signature header is known but whose signature no key verifies. */
   readonly rejectedSignatures: Occurrences;
   /** By license. */
@@ -60,6 +66,7 @@ export function findIssues(facts: IssueFacts): Finding[] {
     ...facts.tenants.flatMap(ofTenant),
     ...rejectedSignatures(facts),
     ...uncertainDeliveries(facts),
+    ...messagesSetAside(facts),
     ...exhaustedSeats(facts),
     ...contendedLocations(facts),
     ...fullDisk(facts),
@@ -138,6 +145,30 @@ function uncertainDeliveries({ uncertain }: IssueFacts): Finding[] {
   );
 }
 
+const ENDED_TWICE = 'the service or the agent ended twice in the work on each.';
+
+function messagesSetAside({ setAside }: IssueFacts): Finding[] {
+  return Array.from(
+    Map.groupBy(setAside, ({ locationId }) => locationId),
+    ([locationId, found]) => {
+      const files = found.filter(({ kind }) => kind === 'file').length;
+      const messages = found.length - files;
+      return {
+        kind: 'messages_set_aside' as const,
+        subject: locationId,
+        locationIds: [locationId],
+        sentence: [
+          ...(messages > 0 ? [`${areCounted(messages, 'message')} set aside: ${ENDED_TWICE}`] : []),
+          ...(files > 0 ? [`${areCounted(files, 'file')} stored unexamined: ${ENDED_TWICE}`] : []),
+        ].join(' '),
+        action:
+          'Update the service and the agent, and report the log event `message.ended_process`. `footbridge tail --since 30d --code SET_ASIDE --no-follow` lists the messages, and `footbridge redeliver ID` allows another attempt.',
+        since: found.at(-1)?.at ?? null,
+      };
+    },
+  );
+}
+
 function exhaustedSeats({ licenses, seatsRefused }: IssueFacts): Finding[] {
   return licenses.flatMap(({ id, label, seats, locationIds }) => {
     const refused = seatsRefused.get(id);
@@ -181,4 +212,5 @@ function fullDisk({ disk: { host, freeBytes, totalBytes } }: IssueFacts): Findin
   ];
 }
 
+const areCounted = (count: number, noun: string) => `${counted(count, noun)} ${count === 1 ? 'is' : 'are'}`;
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

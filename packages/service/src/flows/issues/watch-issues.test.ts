@@ -16,6 +16,7 @@ afterEach(() => cleanup.run());
 const NOTHING: IssueFacts = {
   tenants: [],
   uncertain: [],
+  setAside: [],
   rejectedSignatures: { count: 0, since: 0 },
   seatsRefused: new Map(),
   licenses: [],

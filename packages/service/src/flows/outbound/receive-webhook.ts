@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
@@ -5,6 +7,8 @@ import type { CaptureText } from '../../ports/captures/captures.ts';
 import type { Journal, JournalReader } from '../../ports/journal/journal.ts';
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Verdict } from '../../ports/limits/limits.ts';
+import { SET_ASIDE } from '../../ports/suspects/suspects.ts';
+import type { MessageName, Suspects } from '../../ports/suspects/suspects.ts';
 import { asReply } from './as-reply.ts';
 import { callerOf } from './caller-of.ts';
 import { ageCheck } from './check-age.ts';
@@ -27,6 +31,7 @@ import { rateLimit } from './limit-rate.ts';
 import type { RateDeps } from './limit-rate.ts';
 import type { Contacts, LookUpDeps } from './look-up-phone.ts';
 import { pickFields, pickLocation } from './pick-fields.ts';
+import type { Fields } from './pick-fields.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './rejection.ts';
 import { requireFields } from './require-fields.ts';
@@ -49,6 +54,7 @@ export interface OutboundDeps
   readonly handedOverAt: (locationId: string) => number | undefined;
   /** Called when a message is not sent because another device has delivered it. */
   readonly onDelivered?: () => void;
+  readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
   readonly isSuppressed: IsSuppressed;
   readonly capture: CaptureText;
   /** Undefined: every webhook is sent. */
@@ -77,35 +83,51 @@ export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promi
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, capture, replays, log, failpoint } = deps;
+  const { settings, contacts, reports, journal, suspects, capture, replays, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkPhone = phoneCheck(settings.phoneDefaultCountry);
   const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
 
   async function receiveSigned(request: WebhookRequest, key: TrustedKey): Promise<WebhookOutcome> {
-    const { requestId, channel, body, address } = request;
+    const { requestId, body, address } = request;
     const fields = pickFields(body);
     if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
     const traceparent = settings.isTraced ? callerOf(request) : undefined;
-    const received = { request, fields, key, traceparent };
-    const check = async () => {
-      const rate = await limitRate({ locationId: fields.locationId, address });
-      const checked = rate.allowed ? await checkMessage(received, { checkPhone, checkAge }, deps) : undefined;
-      if (failpoint !== undefined) await failpoint('outbound.beforeForward');
-      return { rate, checked };
-    };
-    const { rate, checked } = await check().catch((error: unknown) => {
-      reportFailure(reports, requestId, fields);
+    const received = { request, fields, key, traceparent, name: nameOf(request, fields) };
+    const rate = await reported(received, async () => limitRate({ locationId: fields.locationId, address }));
+    if (!rate.allowed) return { kind: 'limited', rate };
+    const outcome = await suspects.handle(received.name, () => receiveAllowed(received, rate));
+    return outcome === SET_ASIDE ? reject(received, new Rejection('SET_ASIDE'), rate) : outcome;
+  }
+
+  /** Tells the CRM when a check fails by itself. */
+  async function reported<T>({ request, fields }: Received, check: () => Promise<T>): Promise<T> {
+    try {
+      return await check();
+    } catch (error) {
+      reportFailure(reports, request.requestId, fields);
       throw error;
-    });
-    if (checked === undefined) return { kind: 'limited', rate };
-    if (checked instanceof Rejection) {
-      recordRejected(journal, received, checked, checkPhone);
-      logRequest(log, received, checked);
-      reportRejection(reports, requestId, fields, checked);
-      return { kind: 'rejected', requestId, rejection: checked, rate };
     }
+  }
+
+  function reject(received: Received, rejection: Rejection, rate: Verdict): WebhookOutcome {
+    const { requestId } = received.request;
+    recordRejected(journal, received, rejection, checkPhone);
+    logRequest(log, received, rejection);
+    reportRejection(reports, requestId, received.fields, rejection);
+    return { kind: 'rejected', requestId, rejection, rate };
+  }
+
+  async function receiveAllowed(received: Received, rate: Verdict): Promise<WebhookOutcome> {
+    const { request, fields } = received;
+    const { requestId, channel } = request;
+    const checked = await reported(received, async () => {
+      const message = await checkMessage(received, { checkPhone, checkAge }, deps);
+      if (failpoint !== undefined) await failpoint('outbound.beforeForward');
+      return message;
+    });
+    if (checked instanceof Rejection) return reject(received, checked, rate);
 
     const { locationId, frame } = checked;
     const sent = {
@@ -152,6 +174,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
       deps.onDelivered?.();
       return undefined;
     }
+    suspects.workOn(received.name);
     // Recorded before the send: the Mac's status may arrive before the send resolves.
     recordAccepted(journal, received, locationId, frame.phone);
     const unsent = await forward(locationId, frame, deps);
@@ -203,6 +226,13 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     }
   };
 }
+
+/** A message without an id is recognised by its bytes when it comes again. */
+const nameOf = ({ rawBody }: WebhookRequest, { locationId, messageId }: Fields): MessageName => ({
+  kind: 'outbound',
+  locationId: locationId ?? '',
+  id: messageId ?? `sha256:${hash('sha256', rawBody)}`,
+});
 
 /** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
 async function checkMessage(

@@ -4,6 +4,7 @@ import { messageKind } from '@footbridge/protocol/message-kind';
 
 import type { TrustedKey } from '../../ports/keys/keys.ts';
 import type { Journal, NewEntry, StepDetail } from '../../ports/journal/journal.ts';
+import type { MessageName } from '../../ports/suspects/suspects.ts';
 import { recordedPhone } from './check-phone.ts';
 import type { CheckPhone } from './check-phone.ts';
 import type { Unsent } from './forward.ts';
@@ -19,6 +20,7 @@ export interface Received {
   readonly request: WebhookRequest;
   readonly fields: Fields;
   readonly key: TrustedKey;
+  readonly name: MessageName;
   /** The caller's span; undefined when messages are not traced. */
   readonly traceparent: string | undefined;
 }
@@ -61,7 +63,10 @@ export function recordRejected(
   journal.open(entryOf(received, locationId, handle), 'rejected', {
     state: 'rejected',
     code: rejection.code,
-    detail: detailOf(received),
+    detail: {
+      ...detailOf(received),
+      ...(rejection.code === 'SET_ASIDE' && { suspect: received.name.id }),
+    },
   });
 }
 

@@ -21,10 +21,13 @@ const REPORTED: Partial<Record<Rejection['code'], string>> = {
   RECIPIENT_PHONE_INVALID: 'RECIPIENT_PHONE_INVALID',
   MESSAGE_TOO_OLD: 'MESSAGE_TOO_OLD',
   OPTED_OUT: 'OPTED_OUT',
+  SET_ASIDE: 'SET_ASIDE',
   LOCATION_NOT_CONNECTED: 'CLIENT_NOT_CONNECTED',
   SERVICE_UNAVAILABLE: 'INTERNAL_ERROR',
 };
 
+const ENDED_TWICE =
+  'The service or the agent on the Mac ended twice while it worked on this message. It was set aside; the operator can allow another attempt.';
 const NOT_SENT = 'The service could not forward the message to the Mac. Nothing was sent.';
 
 export function reportRejection(
@@ -51,6 +54,7 @@ export function reportFailure(
 function explain({ code, label, details }: Rejection): string {
   if (code === 'SERVICE_UNAVAILABLE') return NOT_SENT;
   if (code === 'LOCATION_NOT_CONNECTED') return 'No Mac is connected for this location.';
+  if (code === 'SET_ASIDE') return ENDED_TWICE;
   const { required } = details;
   return Array.isArray(required) ? `${label}: ${required.join(', ')}` : label;
 }

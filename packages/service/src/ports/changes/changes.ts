@@ -10,6 +10,7 @@ export type Topic =
   | 'grant'
   | 'grant_removed'
   | 'capture'
+  | 'suspect'
   | 'person_erased';
 
 /**

@@ -13,6 +13,7 @@ export const ISSUE_KINDS = [
   'canary_failed',
   'signatures_rejected',
   'deliveries_uncertain',
+  'messages_set_aside',
   'seats_exhausted',
   'location_contended',
   'disk_almost_full',

@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { startAgent } from '@footbridge/testkit/agent';
+import { startCrm } from '@footbridge/testkit/crm';
+import { crmEnv } from '@footbridge/testkit/crm-env';
+import type { Crm } from '@footbridge/testkit/crm';
+import { endsAt } from '@footbridge/testkit/fatal-text';
+import { seeded } from '@footbridge/testkit/seeded';
+import { Service } from '@footbridge/testkit/service';
+import { until } from '@footbridge/testkit/until';
+import type { Cleanup } from '@footbridge/testkit/cleanup';
+import { describe, expect, it } from 'vitest';
+
+import { authorise, cleanupOf, LOCATION, PHONE } from './crash-setup.ts';
+
+const POISON = 'POISON';
+const WITHIN = { within: 90_000 };
+
+interface Supervised {
+  /** How often the program ended by itself. */
+  ends: number;
+  env: Record<string, string>;
+}
+
+/** Starts the service again whenever it ends by itself, as a supervisor does. */
+function supervise(cleanup: Cleanup, service: Service, env: Record<string, string>): Supervised {
+  const supervised = { ends: 0, env };
+  let isDone = false;
+  cleanup.add(() => (isDone = true));
+  const keepUp = async (): Promise<void> => {
+    await service.exited;
+    if (isDone) return;
+    supervised.ends++;
+    await service.start(supervised.env);
+    return keepUp();
+  };
+  void keepUp();
+  return supervised;
+}
+
+async function setUp(cleanup: Cleanup, serviceEnv: Record<string, string>) {
+  const crm = await startCrm({ settings: { rateLimit: null } });
+  cleanup.add(() => crm.stop());
+  const env = {
+    ...crmEnv(crm),
+    CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
+    CRM_SETTLE_SEC: '1',
+    CRM_READ_LAG_SEC: '1',
+    RATE_LIMIT_CRM_CALLS: '100000',
+    RATE_LIMIT_CRM_WEBHOOK: '100000',
+  };
+  const service = new Service({ env, readyWithin: 60_000 });
+  cleanup.add(() => service.stop());
+  await service.start(serviceEnv);
+  crm.bridgeUrl = service.url;
+  await authorise(crm, service.url);
+  const { key } = await service.license();
+  const agent = await startAgent({
+    url: service.url,
+    license: key,
+    location: LOCATION,
+    env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '1' },
+  });
+  cleanup.add(() => agent.stop());
+  await agent.registered();
+  return { crm, service, agent, supervised: supervise(cleanup, service, serviceEnv) };
+}
+
+const texts = ({ messages }: Crm) => messages.map(({ message }) => message);
+
+/** The sentences of the issue. */
+async function setAside(service: Service): Promise<string[]> {
+  const { body } = await service.operator('GET', '/operator/issues').catch(() => ({ body: {} }));
+  const issues = Object(body)['issues'] as { kind: string; sentence: string }[] | undefined;
+  return (issues ?? []).filter(({ kind }) => kind === 'messages_set_aside').map(({ sentence }) => sentence);
+}
+
+const shownAsIssue = (service: Service, sentence: RegExp) =>
+  until(async () => (await setAside(service)).some((one) => sentence.test(one)), {
+    within: 120_000,
+    every: 500,
+    what: 'the issue',
+  });
+
+async function counted(service: Service, kind: string): Promise<number> {
+  const text = await (await fetch(`${service.operatorUrl}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`footbridge_set_aside_total{kind="${kind}"}`));
+  return Number(line?.split(' ').at(-1));
+}
+
+/** Sends a webhook until there is a response, and a Mac. */
+async function sendUntilAnswered(crm: Crm, fields: object) {
+  for (;;) {
+    const sent = await crm.sendWebhook({ locationId: LOCATION, phone: PHONE, ...fields });
+    if (sent.status !== undefined && sent.status !== 404) return sent;
+    await sleep(200);
+  }
+}
+
+describe('a message that ends the service twice', () => {
+  it('I10 is set aside when it is inbound; the others go on, and it can be sent again', async (test) => {
+    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), endsAt(POISON));
+    const { guid } = await agent.say(PHONE, { text: `${POISON} 1` });
+    await agent.say('+14155550199', { text: 'harmless' });
+    await until(() => texts(crm).includes('harmless'), WITHIN);
+    await shownAsIssue(service, /^1 message is set aside: /);
+    expect(supervised.ends).toBe(2);
+    expect(await counted(service, 'inbound')).toBe(1);
+    const path = `/operator/messages/${guid}`;
+    const { body } = await service.operator('GET', path);
+    expect(body).toMatchObject({ status: 'undeliverable', code: 'SET_ASIDE' });
+    expect(texts(crm)).toEqual(['harmless']);
+
+    supervised.env = {};
+    await service.kill9();
+    await until(() => supervised.ends === 3 && service.isRunning, WITHIN);
+    await until(async () => (await redelivered(service, path)) === 202, { ...WITHIN, every: 500 });
+    await until(() => texts(crm).includes(`${POISON} 1`), WITHIN);
+  }, 300_000);
+
+  it('I10 is reported as failed when it is a webhook; the others go on, and the CRM can send it again', async (test) => {
+    const { crm, service, supervised } = await setUp(cleanupOf(test), endsAt(POISON));
+    const poison = { messageId: 'poison-1', message: POISON };
+    expect(await sendUntilAnswered(crm, poison)).toMatchObject({
+      status: 422,
+      answer: { code: 'SET_ASIDE' },
+    });
+    expect(supervised.ends).toBe(2);
+    expect((await sendUntilAnswered(crm, { messageId: 'harmless', message: 'Hi' })).status).toBe(200);
+    await until(() => crm.accepted('harmless').length === 2, WITHIN);
+    await until(() => crm.accepted('poison-1').length === 1, WITHIN);
+    expect(crm.accepted('poison-1')).toEqual(['failed']);
+    expect(crm.statusesOf('poison-1').at(-1)?.error).toMatchObject({ code: 'SET_ASIDE' });
+    await shownAsIssue(service, /^1 message is set aside: /);
+    expect(await counted(service, 'outbound')).toBe(1);
+
+    supervised.env = {};
+    await service.kill9();
+    await until(() => supervised.ends === 3 && service.isRunning, WITHIN);
+    await until(async () => (await redelivered(service, '/operator/messages/poison-1')) === 202, {
+      ...WITHIN,
+      every: 500,
+    });
+    expect((await sendUntilAnswered(crm, poison)).status).toBe(200);
+    await until(() => crm.accepted('poison-1').at(-1) === 'delivered', WITHIN);
+  }, 300_000);
+
+  it('I10 is delivered when only a file of it does; the file is stored unexamined', async (test) => {
+    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), endsAt(POISON));
+    const base64 = Buffer.from(`${POISON} in a file`).toString('base64');
+    await agent.say(PHONE, {
+      text: 'see file',
+      attachments: [{ name: 'a.txt', mime: 'text/plain', base64 }],
+    });
+    await agent.say('+14155550199', { text: 'harmless' });
+    await until(() => texts(crm).length === 2, WITHIN);
+    expect(supervised.ends).toBe(2);
+    const [url = ''] = crm.messages.flatMap(({ attachments }) => attachments);
+    expect((await fetch(url)).headers.get('content-type')).toBe('application/octet-stream');
+    await shownAsIssue(service, /^1 file is stored unexamined: /);
+    expect(await counted(service, 'file')).toBe(1);
+  }, 300_000);
+});
+
+describe('kill -9 from outside', () => {
+  it('I10 sets no message aside', async (test) => {
+    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), {});
+    const said: string[] = [];
+    const random = seeded(10);
+    for (let kill = 1; kill <= 10; kill++) {
+      const endsAfter = performance.now() + 200 + random() * 1500;
+      while (performance.now() < endsAfter) {
+        said.push(`text ${said.length}`);
+        await agent.say(`+1415555${1000 + (said.length % 50)}`, { text: said.at(-1) ?? '' });
+        void crm.sendWebhook({ locationId: LOCATION, phone: PHONE });
+      }
+      await service.kill9();
+      await until(() => supervised.ends === kill && service.isRunning, WITHIN);
+      await service.logged('ready');
+    }
+    await until(() => new Set(texts(crm)).size === said.length, { ...WITHIN, what: 'every text' });
+    for (const kind of ['inbound', 'outbound']) expect(await counted(service, kind)).toBe(0);
+  }, 300_000);
+});
+
+async function redelivered(service: Service, path: string): Promise<number> {
+  const { status, body } = await service
+    .operator('POST', `${path}/redeliver`)
+    .catch(() => ({ status: 0, body: {} }));
+  if (status === 202 && path.includes('poison')) expect(body).toMatchObject({ seq: 0 });
+  return status;
+}
