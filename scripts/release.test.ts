@@ -141,7 +141,7 @@ function nodeOf(version: string): string {
 }
 
 describe.each([
-  ['footbridge-agent', ['@parseaple/typedstream', 'bplist-parser', 'commander', 'pino', 'undici', 'ws']],
+  ['footbridge-agent', ['@parseaple/typedstream', 'commander', 'pino', 'undici', 'ws']],
   [
     'footbridge',
     [
@@ -155,7 +155,6 @@ describe.each([
       '@parseaple/typedstream',
       '@prometheus-io/client',
       '@redis/client',
-      'bplist-parser',
       'commander',
       'fastify',
       'gifenc',

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** Third-party packages that each package needs at run time. A new one is a decision: add it here with the change that needs it. */
 const RUNTIME: Record<string, readonly string[]> = {
-  agent: ['@parseaple/typedstream', 'bplist-parser', 'commander', 'undici', 'ws'],
+  agent: ['@parseaple/typedstream', 'commander', 'undici', 'ws'],
   cli: ['commander'],
   kit: [],
   media: ['@audio/decode-amr', 'gifenc', 'opus-decoder', 'wasm-media-encoders'],

@@ -2,8 +2,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /** A longer list of chunks is not a voice message. */
 const MAX_CHUNKS = 1_000;
-/** Ten hours of AMR. */
-const MAX_AMR_BYTES = 64 * 1024 * 1024;
+/** Forty minutes of AMR. */
+const MAX_AMR_BYTES = 4 * 1024 * 1024;
 const AMR_FRAME_MS = 20;
 const EDIT_COUNT_BYTES = 4;
 
