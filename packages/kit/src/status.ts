@@ -1,4 +1,4 @@
-import { codeEntry } from '@footbridge/protocol/codes';
+import { statusEntry } from '@footbridge/protocol/codes';
 
 /** The status of an outbound message as reported by the bridge. */
 export type MessageStatus = 'pending' | 'delivered' | 'failed';
@@ -35,7 +35,7 @@ const WAITS: Readonly<Record<string, number>> = { RATE_LIMITED: 30_000 };
 
 /** Returns the retry advice for the `error.code` of a failed message. */
 export function isRetryable(code: string): RetryAdvice {
-  const entry = codeEntry(code, 'status');
+  const entry = statusEntry(code);
   if (!entry) return UNKNOWN;
   const { retry, advice } = entry;
   if (retry === 'yes') return { retry: true, transient: true, waitMs: WAITS[code] ?? BACKOFF_MS, advice };

@@ -638,14 +638,26 @@ export type OperatorCode = (typeof OPERATOR)[number]['code'];
 export type Code = WebhookCode | StatusCode | InboundCode | OAuthCode | EnrolmentCode | OperatorCode;
 
 /** The catalogue of codes, by channel. `docs/errors.md` and `footbridge explain` are generated from it (V2). */
-export const CODES: readonly CodeEntry[] = [
-  ...WEBHOOK.map((entry) => ({ ...entry, channel: 'webhook' as const })),
-  ...STATUS.map((entry) => ({ ...entry, channel: 'status' as const })),
-  ...INBOUND.map((entry) => ({ ...entry, channel: 'inbound' as const })),
-  ...OAUTH.map((entry) => ({ ...entry, channel: 'oauth' as const })),
-  ...ENROLMENT.map((entry) => ({ ...entry, channel: 'enrolment' as const })),
-  ...OPERATOR.map((entry) => ({ ...entry, channel: 'operator' as const })),
-];
+export const CODES: readonly CodeEntry[] = /* @__PURE__ */ allCodes();
+
+function allCodes(): CodeEntry[] {
+  return [
+    ...WEBHOOK.map((entry) => ({ ...entry, channel: 'webhook' as const })),
+    ...STATUS.map((entry) => ({ ...entry, channel: 'status' as const })),
+    ...INBOUND.map((entry) => ({ ...entry, channel: 'inbound' as const })),
+    ...OAUTH.map((entry) => ({ ...entry, channel: 'oauth' as const })),
+    ...ENROLMENT.map((entry) => ({ ...entry, channel: 'enrolment' as const })),
+    ...OPERATOR.map((entry) => ({ ...entry, channel: 'operator' as const })),
+  ];
+}
+
+type Entry = Omit<CodeEntry, 'channel'>;
+const entryIn = (entries: readonly Entry[], code: string): Entry | undefined =>
+  entries.find((entry) => entry.code === code);
+
+/** For a program that must be small: without the codes of the other channels. */
+export const webhookEntry = (code: string): Entry | undefined => entryIn(WEBHOOK, code);
+export const statusEntry = (code: string): Entry | undefined => entryIn(STATUS, code);
 
 /** Returns the entries of a code in every channel, or an empty array for an unknown code. */
 export function codeEntries(code: string): readonly CodeEntry[] {
