@@ -38,7 +38,7 @@ async function statusNow(): Promise<{ data: Record<string, unknown>; text: strin
   const result = (data: object, text: string): void => {
     shown = { data: { ...data }, text };
   };
-  await status(running.config.dataDir, { result, progress: () => {}, problem: () => {} });
+  await status(running.config.dataDir, { result, progress: () => {}, warning: () => {}, problem: () => {} });
   if (shown === undefined) throw new Error('status printed nothing');
   return shown;
 }

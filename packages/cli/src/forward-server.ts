@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 
 /** One call that was forwarded. Has no query and no body, which may contain numbers and texts. */
 export interface ForwardedCall {
@@ -46,11 +47,15 @@ async function forward(request: IncomingMessage, response: ServerResponse, targe
       redirect: 'manual',
       ...(body.length > 0 && { body }),
     });
-    const content = Buffer.from(await received.arrayBuffer());
     const headers = [...received.headers].filter(([name]) => !NOT_FORWARDED.has(name));
-    response.writeHead(received.status, Object.fromEntries(headers)).end(content);
+    response.writeHead(received.status, Object.fromEntries(headers));
+    await pipeline(received.body ?? [], response);
     return received.status;
   } catch {
+    if (response.headersSent) {
+      response.destroy();
+      return 502;
+    }
     response.writeHead(502, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify({ message: `${target} did not respond` }));
     return 502;

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
+import { readBounded as read } from '@footbridge/runtime/read-bounded';
+
 /** The body of a response exceeds the limit. */
 export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError';
@@ -15,7 +17,7 @@ export async function readBounded(response: Response, maxBytes: number): Promise
     await response.body?.cancel();
     throw new BodyTooLargeError(maxBytes);
   }
-  return await readParts(response.body ?? [], maxBytes);
+  return await readParts(response.body, maxBytes);
 }
 
 /** Like `readBounded`, but for a node:http response. */
@@ -27,16 +29,8 @@ export async function readIncoming(response: IncomingMessage, maxBytes: number):
   return await readParts(response, maxBytes);
 }
 
-async function readParts(
-  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  maxBytes: number,
-): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.length;
-    if (bytes > maxBytes) throw new BodyTooLargeError(maxBytes);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
+async function readParts(body: AsyncIterable<Uint8Array> | null, maxBytes: number): Promise<string> {
+  const bytes = body === null ? '' : await read(body, maxBytes);
+  if (bytes === undefined) throw new BodyTooLargeError(maxBytes);
+  return bytes.toString();
 }

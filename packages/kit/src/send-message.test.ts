@@ -194,6 +194,11 @@ describe('sendMessage', () => {
     expect(await sendMessage(client, message)).toMatchObject({ ok: false, code: 'UNREACHABLE', attempts: 1 });
   });
 
+  it('stops reading a response that no bridge sends', async () => {
+    const { client } = await bridge([{ status: 200, body: { ...accepted, more: 'x'.repeat(2_000_000) } }]);
+    expect(await sendMessage(client, message)).toMatchObject({ ok: false, code: 'UNEXPECTED_ANSWER' });
+  });
+
   it('rejects when the signal aborts, during an attempt and between two', async () => {
     const { client } = await bridge(['hang'], { attempts: 1 });
     const stopped = sendMessage(client, message, { signal: AbortSignal.timeout(30) });

@@ -1,4 +1,4 @@
-import { codeEntry } from '@footbridge/protocol/codes';
+import { webhookEntry } from '@footbridge/protocol/codes';
 import { parseFooter } from '@footbridge/protocol/footer';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { isObject } from '@footbridge/protocol/schema';
@@ -138,13 +138,35 @@ async function post(
       redirect: 'manual',
       signal: attempt.signal,
     });
-    return { status: response.status, headers: response.headers, body: readJson(await response.text()) };
+    return { status: response.status, headers: response.headers, body: readJson(await readText(response)) };
   } catch {
     signal?.throwIfAborted();
     return undefined;
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** Far more than the response of a bridge. */
+const MAX_RESPONSE_BYTES = 1_000_000;
+
+/** Returns an empty text for a body that no bridge sends. */
+async function readText(response: Response): Promise<string> {
+  // Some implementations of `fetch` have no streams.
+  if (!response.body) return await response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let bytes = 0; ;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > MAX_RESPONSE_BYTES) {
+      await reader.cancel();
+      return '';
+    }
+    text += decoder.decode(value, { stream: true });
   }
 }
 
@@ -186,7 +208,7 @@ function explain(code: string, { required }: WebhookResponse['body']): string {
   if (code === 'HTTP_401') {
     return 'The signature was rejected. Check that the operator registered this key for this header and this location.';
   }
-  const entry = codeEntry(code, 'webhook');
+  const entry = webhookEntry(code);
   const missing = Array.isArray(required) ? ` Missing: ${required.join(', ')}.` : '';
   return entry
     ? `${entry.meaning} ${entry.advice}${missing}`

@@ -4,6 +4,7 @@ import { createEnrolment } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import type { Activation } from '../edges/enrolment/enrolment.ts';
 import { EXIT } from './exit-codes.ts';
+import { warnIfUnencrypted } from './output.ts';
 import type { Output } from './output.ts';
 
 /** Takes a seat of the license for this Mac and saves the token. */
@@ -12,6 +13,7 @@ export async function activate(settings: Settings, output: Output): Promise<numb
   if (activated === undefined) return missingUrl(output);
   if (activated.ok) {
     const { seats } = activated;
+    warnIfUnencrypted(settings.url, output);
     const used = seats === undefined ? '' : ` ${seats.used} of ${seats.max} seats are in use.`;
     output.result(
       { activated: true, seats },

@@ -6,8 +6,9 @@ import { request } from 'undici';
 
 import { examineBlueBubblesOf, openAgentJournalAsIs } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
+import { unencryptedLink } from '../config/unencrypted-link.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
-import { tokenPath } from '../edges/enrolment/token-file.ts';
+import { findToken, tokenPath } from '../edges/enrolment/token-file.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
 import { JournalTooNewError, JournalTooOldError } from '../errors.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
@@ -38,7 +39,8 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     folder,
     journal,
     ...checkLog(settings),
-    checkToken(settings.dataDir ?? ''),
+    await checkToken(settings.dataDir ?? ''),
+    ...checkEncryption(settings),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
     ...checkAgent(report, simulate === true, {
       stoppedBecause: reasonToStayAway(settings.dataDir ?? ''),
@@ -183,7 +185,7 @@ function checkWritable(path: string): void {
   accessSync(folder, constants.W_OK);
 }
 
-function checkToken(dataDir: string): Finding {
+async function checkToken(dataDir: string): Promise<Finding> {
   const path = tokenPath(dataDir);
   if (!existsSync(path)) {
     const next = 'Run footbridge-agent pair CODE with a code from the operator of the service';
@@ -193,7 +195,18 @@ function checkToken(dataDir: string): Finding {
     const next = `Run chmod 600 "${path}", then activate again, because the token may have leaked`;
     return { check: 'License', verdict: 'failure', detail: 'other users can read the device token', next };
   }
+  if ((await findToken(dataDir)) === 'unusable')
+    return failure(
+      'License',
+      `the device token in ${path} is damaged`,
+      'Run footbridge-agent pair CODE with a code from the operator of the service',
+    );
   return { check: 'License', verdict: 'ok', detail: 'activated' };
+}
+
+function checkEncryption({ url }: Settings): Finding[] {
+  const fault = url === undefined ? undefined : unencryptedLink(url);
+  return fault === undefined ? [] : [warning('Encryption', fault.detail, fault.next)];
 }
 
 async function checkBlueBubbles(settings: Settings): Promise<Finding[]> {

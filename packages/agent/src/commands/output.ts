@@ -1,8 +1,12 @@
+import { unencryptedLink } from '../config/unencrypted-link.ts';
+
 /** Prints the result of a command, as text for people or as JSON for programs. */
 export interface Output {
   result(data: object, text: string): void;
   /** A line about what happens before the result, for people only. */
   progress(text: string): void;
+  /** What to change although the command succeeds. */
+  warning(text: string): void;
   problem(text: string, code?: string): void;
 }
 
@@ -14,9 +18,15 @@ export function createOutput(
   return {
     result: (data, text) => out.write(`${json ? JSON.stringify(data) : text}\n`),
     progress: (text) => void (json || out.write(`${text}\n`)),
+    warning: (text) => err.write(`${json ? JSON.stringify({ warning: text }) : `⚠ ${text}`}\n`),
     problem: (text, code) =>
       err.write(
         `${json ? JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) }) : text}\n`,
       ),
   };
+}
+
+export function warnIfUnencrypted(url: string | undefined, output: Pick<Output, 'warning'>): void {
+  const fault = url === undefined ? undefined : unencryptedLink(url);
+  if (fault !== undefined) output.warning(`${fault.detail}. ${fault.next}.`);
 }

@@ -6,6 +6,7 @@ import { SETTINGS } from '../config/settings.ts';
 import { readPairingCode } from '../edges/enrolment/pairing-code.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
 import { EXIT } from './exit-codes.ts';
+import { warnIfUnencrypted } from './output.ts';
 import type { Output } from './output.ts';
 
 /** Exchanges a pairing code for a device token and saves the address and the location (M12). */
@@ -16,6 +17,7 @@ export async function pair(typed: string, settings: Settings, output: Output): P
     return paired.exitCode;
   }
   const { url, location } = paired;
+  warnIfUnencrypted(url, output);
   output.result({ paired: true, url, location }, `This Mac is paired with ${url} for ${location}.`);
   return EXIT.done;
 }

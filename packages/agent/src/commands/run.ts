@@ -7,6 +7,7 @@ import { startAgent } from '../agent.ts';
 import { summary } from '../config/config.ts';
 import type { AgentConfig, ReadConfig } from '../config/config.ts';
 import { EXIT, exitCodeWhenAway } from './exit-codes.ts';
+import { unencryptedLink } from '../config/unencrypted-link.ts';
 import { AGENT_VERSION } from '../config/version.ts';
 import { isLocked } from '../edges/data-dir.ts';
 import { LogFile } from '../edges/log-file.ts';
@@ -60,6 +61,9 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   void signalled.then(limitStop);
   try {
     log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
+    const because = unencryptedLink(config.url)?.detail;
+    if (because !== undefined)
+      log.warn({ event: 'link.unencrypted', because }, 'connection to the service is not encrypted');
     const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
     const end = await Promise.race([agent.ended, signalled]).catch(async (error: unknown) => {
       log.error({ event: 'agent.failed', err: error }, 'link failed, stopping');

@@ -25,6 +25,7 @@ import { activateMac } from './activate.ts';
 import { askPermissions } from './ask-permissions.ts';
 import { chooseEngine } from './choose-engine.ts';
 import { EXIT } from './exit-codes.ts';
+import { warnIfUnencrypted } from './output.ts';
 import { pairMac } from './pair.ts';
 import { agentStarted, stopAgent } from './restart-agent.ts';
 import { createTerminal } from './terminal.ts';
@@ -128,8 +129,7 @@ async function pairing(
   const { dataDir = '', url, location, license } = settings;
   const token = await readToken(dataDir);
   if (options.code === undefined && token !== undefined && token.url === url && location !== undefined) {
-    terminal.say(`✔ This Mac is paired with ${url}.`);
-    return undefined;
+    return sayPaired(url, terminal);
   }
   if (options.code === undefined && url !== undefined && location !== undefined && license !== undefined)
     return await activating(settings, terminal);
@@ -160,8 +160,7 @@ async function pairingWith(
     terminal.complain(`✖ ${paired.message}.`);
     return paired.exitCode;
   }
-  terminal.say(`✔ This Mac is paired with ${paired.url}.`);
-  return undefined;
+  return sayPaired(paired.url, terminal);
 }
 
 /** Asks for what a pairing code contains. Returns undefined when there is no one to answer. */
@@ -190,8 +189,12 @@ async function activating(settings: Settings, terminal: Terminal): Promise<numbe
     return EXIT.unauthorised;
   }
   await saveSettings(dataDir, { [SETTINGS.url.name]: url, [SETTINGS.location.name]: location });
+  return sayPaired(url, terminal);
+}
+
+function sayPaired(url: string, terminal: Terminal): undefined {
   terminal.say(`✔ This Mac is paired with ${url}.`);
-  return undefined;
+  warnIfUnencrypted(url, { warning: (text) => terminal.say(`⚠ ${text}`) });
 }
 
 /** Returns the reason when the agent does not start. */

@@ -1,11 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
+import { readObject } from '@footbridge/protocol/read-json';
+import { readBounded } from '@footbridge/runtime/read-bounded';
 import { request } from 'undici';
 
 import type { UploadResult, Uploads } from '../flows/inbound/receiver-deps.ts';
 
 const TIMEOUT_MS = 120_000;
+const MAX_RESPONSE_BYTES = 65_536;
 /** Statuses after which a retry cannot succeed. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
@@ -36,8 +39,8 @@ export function createUploads(url: string, token: () => Promise<string | undefin
           body: createReadStream(file.path),
           signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
         });
-        const json: unknown = await body.json().catch(() => undefined);
-        if (statusCode === 201) return readUrl(json);
+        const text = await readBounded(body, MAX_RESPONSE_BYTES);
+        if (statusCode === 201) return readUrl(readObject(String(text ?? '')));
         const final = FINAL_STATUSES.has(statusCode);
         return { ok: false, final, reason: `the service answered ${statusCode}` };
       } catch {
@@ -47,8 +50,7 @@ export function createUploads(url: string, token: () => Promise<string | undefin
   };
 }
 
-function readUrl(json: unknown): UploadResult {
-  const url = typeof json === 'object' && json !== null && 'url' in json ? json.url : undefined;
+function readUrl({ url }: Readonly<Record<string, unknown>>): UploadResult {
   return typeof url === 'string'
     ? { ok: true, url }
     : { ok: false, final: false, reason: 'the service answered without a url' };

@@ -7,6 +7,7 @@ import { readObject } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
+import { readBounded } from '@footbridge/runtime/read-bounded';
 import { WebSocket } from 'ws';
 
 import type { SessionEnd } from '../flows/link/after-close.ts';
@@ -35,7 +36,7 @@ const CONFIRMS = 'received';
 /** Tells the service that this session replies to `reach_request` frames. */
 const REPLIES = 'reach';
 const CLOSE_TIMEOUT_MS = 1_000;
-const MAX_REJECTION_UNITS = 16 * 1024;
+const MAX_REJECTION_BYTES = 16 * 1024;
 
 /** One WebSocket connection to the service. */
 export class WebSocketSession implements Session {
@@ -175,12 +176,8 @@ export class WebSocketSession implements Session {
 async function isFromService(response: IncomingMessage, timeoutMs: number): Promise<boolean> {
   try {
     addAbortSignal(AbortSignal.timeout(timeoutMs), response);
-    let body = '';
-    for await (const chunk of response.setEncoding('utf8')) {
-      body += String(chunk);
-      if (body.length > MAX_REJECTION_UNITS) return false;
-    }
-    return body === '' || typeof readObject(body)['code'] === 'string';
+    const body = await readBounded(response, MAX_REJECTION_BYTES);
+    return body?.length === 0 || typeof readObject(String(body))['code'] === 'string';
   } catch {
     return false;
   }

@@ -5,9 +5,10 @@ import type { DeviceId } from '@footbridge/protocol/ids';
 import { readObject } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import type { Log } from '@footbridge/runtime/log';
+import { readBounded } from '@footbridge/runtime/read-bounded';
 import { request } from 'undici';
 
-import { readToken, saveToken, tokenPath } from './token-file.ts';
+import { findToken, isUsableToken, readToken, saveToken, tokenPath } from './token-file.ts';
 
 export interface EnrolmentDeps {
   readonly url: string;
@@ -45,6 +46,10 @@ export interface ActivationFailure {
 }
 
 const TIMEOUT_MS = 15_000;
+/** Far more than the response of a service. */
+const MAX_RESPONSE_BYTES = 65_536;
+/** As the service accepts it, and as it can be saved: settings are lines of text. */
+const LOCATION = /^(?=.*\S)\P{Cc}{1,256}$/u;
 
 /** Exchanges the license key for a device token, once, and saves the token. */
 export class Enrolment {
@@ -56,6 +61,12 @@ export class Enrolment {
 
   /** Returns the saved token, or activates this Mac if there is none. */
   async token(): Promise<Activation> {
+    const { dataDir, log } = this.#deps;
+    if ((await findToken(dataDir)) === 'unusable')
+      log.warn(
+        { event: 'license.token_unusable', file: tokenPath(dataDir) },
+        'saved device token is damaged, activating again',
+      );
     const token = await this.savedToken();
     return token === undefined ? await this.activate() : { ok: true, token };
   }
@@ -102,7 +113,8 @@ export class Enrolment {
       return { ok: false, final: false, code: 'UNREACHABLE', message: `${url} cannot be reached` };
     const token = tokenOf(response);
     const location = response.body['locationId'];
-    if (token === undefined || typeof location !== 'string') return failureOf(response);
+    if (token === undefined || typeof location !== 'string' || !LOCATION.test(location))
+      return failureOf(response);
     await saveToken(dataDir, { url, token, license: '' });
     const seats = readSeats(response.body['seats']);
     return { ok: true, location, ...(seats === undefined ? {} : { seats }) };
@@ -136,7 +148,8 @@ async function post(
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await request(url, { method: 'POST', headers, body, signal });
-    const text = await response.body.text();
+    // A longer body is not from a Footbridge service, so it has none of the fields.
+    const text = String((await readBounded(response.body, MAX_RESPONSE_BYTES)) ?? '');
     const waitMs = parseRetryAfter(String(response.headers['retry-after'] ?? ''), Date.now());
     const retryAfter = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     return { status: response.statusCode, body: readObject(text), ...retryAfter };
@@ -147,7 +160,7 @@ async function post(
 
 function tokenOf({ status, body }: ActivationResponse): string | undefined {
   const token = body['deviceToken'];
-  return (status === 200 || status === 201) && typeof token === 'string' ? token : undefined;
+  return (status === 200 || status === 201) && isUsableToken(token) ? token : undefined;
 }
 
 function failureOf({ status, body, retryAfterMs }: ActivationResponse): ActivationFailure {
@@ -156,7 +169,10 @@ function failureOf({ status, body, retryAfterMs }: ActivationResponse): Activati
   const code = isFromService ? String(body['code']) : `HTTP_${status}`;
   const isRejection = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
   const final = isFromService && isRejection;
-  const message = explain(code, body) ?? `The service answered the activation with ${status}`;
+  const isSuccess = status === 200 || status === 201;
+  const message =
+    explain(code, body) ??
+    `The service answered the activation with ${status}${isSuccess ? ', but without a token or a location that can be used. Check that the address is that of a Footbridge service' : ''}`;
   return { ok: false, final, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 

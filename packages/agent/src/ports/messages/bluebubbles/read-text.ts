@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 
-type Body = AsyncIterable<Uint8Array> & { destroy(): unknown };
+import { readBounded } from '@footbridge/runtime/read-bounded';
 
 /** A program between the agent and the server may compress a response although the request does not offer it. */
 const DECODERS = new Map([
@@ -12,11 +12,11 @@ const DECODERS = new Map([
 
 /** Returns the text of a response, or undefined when it has more than `maxBytes`. A text that cannot be decompressed is empty. */
 export async function readText(
-  body: Body,
+  body: AsyncIterable<Uint8Array>,
   encoding: string | string[] | undefined,
   maxBytes: number,
 ): Promise<string | undefined> {
-  const bytes = await readLimited(body, maxBytes);
+  const bytes = await readBounded(body, maxBytes);
   if (bytes === undefined) return undefined;
   const decode = DECODERS.get(String(encoding ?? '').toLowerCase());
   try {
@@ -26,20 +26,6 @@ export async function readText(
   } catch (error) {
     return isTooLarge(error) ? undefined : '';
   }
-}
-
-async function readLimited(body: Body, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      body.destroy();
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function isTooLarge(error: unknown): boolean {
