@@ -142,9 +142,10 @@ describe.skipIf(!(await hasChromium()))('the console under bad conditions', { ti
   });
 
   it('S6 says that the clock of the browser is wrong, and counts with the time of the service', async () => {
+    await ownedLocation('locClock');
     const page = await browser.open('/macs/pair');
     await page.clock.install({ time: Date.now() + 3 * HOUR_MS });
-    await page.goto(`${bridge.bridge.operatorUrl}/console/macs/pair?locationId=${LOCATION}`);
+    await page.goto(`${bridge.bridge.operatorUrl}/console/macs/pair?locationId=locClock`);
     await page.getByText('180 minutes ahead of the clock of the service').waitFor(WITHIN);
     await page.getByRole('button', { name: 'Create pairing code' }).click();
     await page.getByText(/Expires in \d+:\d\d/).waitFor(WITHIN);

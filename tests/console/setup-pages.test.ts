@@ -77,6 +77,19 @@ describe.skipIf(!(await hasChromium()))('the setup pages of the console', { time
     await card.getByText('0 of 2 seats in use').waitFor(WITHIN);
   });
 
+  it('M8 asks whose location it is when a Mac claimed it and there are several licenses', async () => {
+    await bridge.operator('POST', '/operator/licenses', { label: 'Second', maxSeats: 1 });
+    const tenants = await browser.open('/');
+    const claimed = tenants.getByText('claimed, not assigned');
+    await claimed.first().waitFor(WITHIN);
+    const page = await browser.open(`/macs/pair?locationId=${LOCATION}`);
+    await page.getByText('A Mac claimed this location by itself').waitFor(WITHIN);
+    await page.getByLabel('License').selectOption('Test');
+    await page.getByRole('button', { name: 'Create pairing code' }).click();
+    await page.getByText('The Mac takes a seat of “Test”.').waitFor(WITHIN);
+    await expect.poll(() => claimed.count(), WITHIN).toBe(0);
+  });
+
   it('M12 says when a pairing code has expired', async () => {
     const page = await browser.open(`/macs/pair?locationId=${LOCATION}`);
     await page.route('**/pairing-codes', async (route) => {

@@ -197,4 +197,4 @@ it('M8 two licenses read only their own texts in every order of claim, assign, p
     } catch (cause) {
       throw new Error(`order ${order.join(', ')}`, { cause });
     }
-}, 300_000);
+}, 900_000);
