@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { createCleanup } from '@footbridge/testkit/cleanup';
@@ -14,6 +15,8 @@ import { copiedBy } from './copied-by.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 const RECEIVED = { capabilities: ['received'] };
+/** By then all nodes know which device has bound a location (M4). */
+const KNOWN_AFTER_MS = 2500;
 
 describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300_000 }, () => {
   const closing = createCleanup();
@@ -192,6 +195,47 @@ describe.skipIf(!canRun)('unconfirmed frames over several nodes', { timeout: 300
     const [last] = await webhooks(1, location);
     await until(() => sends(other).length > 0);
     expect(sends(other).map(({ requestId }) => requestId)).toEqual([last]);
+  });
+
+  it('M4 a delivered message does not follow to another device in any order of nodes, and one in any other state does', async () => {
+    const location = await cluster.location();
+    const { crm } = cluster;
+    const first = await mac(0, location, `mac-${randomUUID()}`);
+    const send = (messageId: string, index: number, fields: object = {}) =>
+      cluster.webhook(index, location, { messageId, ...fields });
+    const ids = ['delivered', 'failed', 'pending', 'rejected'].map((state) => `${state}-${location}`);
+    const [delivered = '', failed = '', pending = '', rejected = ''] = ids;
+    for (const messageId of [delivered, failed, pending]) {
+      expect((await send(messageId, 0)).status).toBe(200);
+      const { requestId } = await first.nextFrame('send');
+      first.confirm(requestId);
+      if (messageId === delivered)
+        await first.ack(first.status({ requestId, messageId, status: 'delivered' }), 60_000);
+      if (messageId === failed) {
+        const error = { code: 'SEND_FAILED', message: 'Not sent' };
+        await first.ack(first.status({ requestId, messageId, status: 'failed', error }), 60_000);
+      }
+    }
+    expect((await send(rejected, 0, { phone: 'nonsense' })).status).toBe(400);
+    await until(() => crm.accepted(pending).length === 1 && crm.accepted(rejected).length === 1);
+
+    for (const index of [1, 0]) {
+      const other = await mac(index, location, `mac-${randomUUID()}`);
+      await sleep(KNOWN_AFTER_MS);
+      for (const [count, at] of [1, 0].entries()) {
+        const { status, answer } = await send(delivered, at);
+        expect([status, answer]).toMatchObject([200, { status: 'success', messageId: delivered }]);
+        const { answer: last } = await send(`last-${count}-${index}-${location}`, at);
+        await until(() => idsOf(other).includes((last as { requestId: string }).requestId));
+      }
+      expect(sends(other).filter(({ messageId }) => messageId === delivered)).toEqual([]);
+    }
+    const present = await mac(1, location, `mac-${randomUUID()}`);
+    for (const messageId of [failed, pending, rejected]) {
+      expect((await send(messageId, 1)).status).toBe(200);
+      await until(() => sends(present).some((frame) => frame.messageId === messageId));
+    }
+    expect(crm.accepted(delivered)).toEqual(['pending', 'delivered']);
   });
 
   it('M10 are left to another node by one that stops, also for a Mac that is away', async () => {
