@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 import { changesSomething, requestOf } from '@footbridge/protocol/operator/call';
-import type { Call, CallRequest, InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
+import type { Arguments, Call, CallRequest, ResponseOf } from '@footbridge/protocol/operator/call';
 import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { checkAgainst } from '@footbridge/protocol/schema';
@@ -20,16 +20,13 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** Nothing for a call without parameters, query and body. */
-type Input<C extends Call> = {} extends InputOf<C> ? [InputOf<C>?] : [InputOf<C>];
-
 /** Client of the operator API. Every method rejects with a CliError that has the matching exit code. */
 export interface OperatorClient {
   /** The address of the operator listener. */
   readonly url: string;
   call<T>(method: Method, path: string, body?: object): Promise<T>;
   /** Asks for a call of the operator API. The response is what its definition says. */
-  ask<const C extends Call>(definition: C, ...input: Input<C>): Promise<ResponseOf<C>>;
+  ask<const C extends Call>(definition: C, ...input: Arguments<C>): Promise<ResponseOf<C>>;
   /** Subscribes to server-sent events after `lastId`. Resolves once subscribed; the iteration ends with the connection. */
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }

@@ -1,5 +1,4 @@
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
-import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import type { BodyOf } from '@footbridge/protocol/operator/call';
 import { addKey, changeKey, listRejections, removeKey } from '@footbridge/protocol/operator/crm';
 import type { Command } from 'commander';

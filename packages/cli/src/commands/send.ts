@@ -53,8 +53,8 @@ export function sendCommand(program: Command): void {
       const client = operator();
       const url = options.webhook ?? (await client.ask(showCrmApp)).deliveryUrl;
       const key = createTestKey(client, options.location);
-      const removeKey = async () => removeTestKey(client, (await key).id);
-      const sent = await withCleanup(io, removeKey, async () => {
+      const cleanUp = async () => removeTestKey(client, (await key).id);
+      const sent = await withCleanup(io, cleanUp, async () => {
         const { privateKey } = await key;
         return await sendSigned(new BridgeClient({ url, privateKey, attempts: 1, timeoutMs }), {
           locationId: options.location,

@@ -1,15 +1,14 @@
+import { requestOf } from '@footbridge/protocol/operator/call';
+import type { Arguments, Call, ResponseOf } from '@footbridge/protocol/operator/call';
+import * as sessions from '@footbridge/protocol/operator/session';
 import { readJson } from '@footbridge/protocol/read-json';
+import { checkAgainst } from '@footbridge/protocol/schema';
 
 import { signal } from '@preact/signals';
 
 import { TEXTS } from './texts.ts';
 
-export interface Session {
-  readonly label: string;
-  readonly readOnly: boolean;
-  readonly locations: readonly string[] | null;
-  readonly csrf: string;
-}
+type Session = ResponseOf<typeof sessions.showSession>;
 
 /** Undefined: not known yet. Null: not signed in. */
 export const session = signal<Session | null | undefined>(undefined);
@@ -32,8 +31,15 @@ export class ApiError extends Error {
   }
 }
 
-/** Calls the operator API. Throws an ApiError; a 401 also ends the session of this page. */
-export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+const NOTHING = { type: 'null' } as const;
+
+/** Asks for a call of the operator API. Throws an ApiError; a 401 also ends the session of this page. */
+export async function call<const C extends Call>(
+  definition: C,
+  ...input: Arguments<C>
+): Promise<ResponseOf<C>>;
+export async function call(definition: Call, input: object = {}): Promise<unknown> {
+  const { method, path, body } = requestOf(definition, { ...input });
   let response: Response;
   try {
     response = await fetch(path, {
@@ -52,7 +58,11 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   noteClock(response.headers.get('date'));
   const text = await response.text();
   const json = readJson(text);
-  if (response.ok) return json as T;
+  if (response.ok) {
+    const checked = checkAgainst(definition.response ?? NOTHING, json ?? null);
+    if (checked.ok) return checked.value;
+    throw new ApiError(response.status, TEXTS.unexpected(checked.reason));
+  }
   if (response.status === 401 && session.value) {
     session.value = null;
     notice.value = TEXTS.sessionEnded;
@@ -87,9 +97,7 @@ function takeCode(): string | undefined {
 export async function startSession(code = takeCode()): Promise<void> {
   try {
     session.value =
-      code === undefined
-        ? await call<Session>('GET', '/operator/session')
-        : await call<Session>('POST', '/operator/session', { code });
+      code === undefined ? await call(sessions.showSession) : await call(sessions.signIn, { code });
   } catch (error) {
     const status = error instanceof ApiError ? error.status : 0;
     if (status < 400 || status >= 500) return void setTimeout(() => void startSession(code), RETRY_MS);
@@ -102,7 +110,7 @@ export async function startSession(code = takeCode()): Promise<void> {
 
 export async function signIn(token: string): Promise<void> {
   try {
-    session.value = await call<Session>('POST', '/operator/session', { token });
+    session.value = await call(sessions.signIn, { token });
     notice.value = undefined;
   } catch (error) {
     // The message of the service explains the Authorization header, which this form does not use.
@@ -111,6 +119,6 @@ export async function signIn(token: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  await call('DELETE', '/operator/session');
+  await call(sessions.signOut);
   session.value = null;
 }

@@ -26,6 +26,7 @@ export const TEXTS = {
   linkInvalid: 'This sign-in link is not complete. Run “footbridge console” for a new one.',
   linkTooMany: 'Too many sign-ins failed. Wait a minute, then run “footbridge console” for a new link.',
   unreachable: 'The service does not respond. This page tries again every few seconds.',
+  unexpected: (reason: string) => `The service sent an unexpected response: ${reason}. Reload this page.`,
   allWell: 'All tenants can text.',
   noTenants: 'There are no tenants yet. Create a license, then pair a Mac with a location.',
   problems: (count: number) => `${count} ${count === 1 ? 'tenant needs' : 'tenants need'} attention.`,

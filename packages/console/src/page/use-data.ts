@@ -1,3 +1,5 @@
+import { requestOf } from '@footbridge/protocol/operator/call';
+import type { Call, InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { batch, useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -9,7 +11,7 @@ const POLL_MS = 5000;
 
 export interface Data<T> {
   readonly value: ReadonlySignal<T | undefined>;
-  /** The path that `value` was read from. After a change of path it is the old one until the new value arrives. */
+  /** The path with the query that `value` was read from. After a change of path it is the old one until the new value arrives. */
   readonly of: ReadonlySignal<string>;
   readonly problem: ReadonlySignal<string | undefined>;
   /** Reads the data again now. */
@@ -17,8 +19,13 @@ export interface Data<T> {
 }
 
 /** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile, unless the resource no longer exists. */
-export function useData<T>(path: string, options: { readonly refresh: boolean }): Data<T> {
-  const value = useSignal<T | undefined>(undefined);
+export function useData<const C extends Call>(
+  definition: C,
+  input: InputOf<C>,
+  options: { readonly refresh: boolean },
+): Data<ResponseOf<C>> {
+  const { path } = requestOf(definition, { ...input });
+  const value = useSignal<ResponseOf<C> | undefined>(undefined);
   const of = useSignal(path);
   const problem = useSignal<string | undefined>(undefined);
   const reloads = useSignal(0);
@@ -27,7 +34,7 @@ export function useData<T>(path: string, options: { readonly refresh: boolean })
     let isCurrent = true;
     async function read(): Promise<void> {
       try {
-        const data = await call<T>('GET', path);
+        const data = await call(definition, input);
         if (!isCurrent) return;
         batch(() => {
           value.value = data;

@@ -59,8 +59,11 @@ export type QueryOf<C extends Call> = C extends { query: infer Q } ? FromSchema<
 export type BodyOf<C extends Call> = C extends { body: infer B } ? FromSchema<B> : {};
 export type ResponseOf<C extends Call> = C extends { response: infer R } ? FromSchema<R> : void;
 
-/** What a client gives: the parameters of the path, the query and the body, in one object. */
-export type InputOf<C extends Call> = ParamsOf<C> & QueryOf<C> & BodyOf<C>;
+type OrUndefined<T> = { readonly [K in keyof T]: {} extends Pick<T, K> ? T[K] | undefined : T[K] };
+/** What a client gives: the parameters of the path, the query and the body, in one object. What is undefined is left out. */
+export type InputOf<C extends Call> = ParamsOf<C> & OrUndefined<QueryOf<C>> & OrUndefined<BodyOf<C>>;
+/** The arguments of a client's function for a call: none for a call without parameters, query and body. */
+export type Arguments<C extends Call> = {} extends InputOf<C> ? [InputOf<C>?] : [InputOf<C>];
 
 export interface CallRequest {
   readonly method: Method;

@@ -1,4 +1,4 @@
-import { list, nullable, object } from '../schema.ts';
+import { nullable, object } from '../schema.ts';
 
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' } as const;

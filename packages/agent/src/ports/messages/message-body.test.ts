@@ -176,6 +176,7 @@ describe('a decoder', () => {
     expect(runBounded(endless)).toBeUndefined();
     expect(performance.now() - started).toBeGreaterThan(150);
     expect(runBounded(() => 'still works')).toBe('still works');
+    // oxlint-disable-next-line no-console -- the console must work again
     console.error('once');
     expect(print).toHaveBeenCalledOnce();
     print.mockRestore();
@@ -209,6 +210,7 @@ describe('a decoder', () => {
 
   it('prints nothing, and the console works again afterwards', () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
+    // oxlint-disable-next-line no-console -- what a noisy library does
     const noisy = () => console.error('what it reads');
     runBounded(noisy);
     runMuted(noisy);

@@ -1,3 +1,5 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listAudit } from '@footbridge/protocol/operator/watching';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -8,26 +10,14 @@ import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import { useData } from '../use-data.ts';
 
-interface Entry {
-  readonly id: string;
-  readonly at: string;
-  readonly actor: 'operator' | 'mac';
-  readonly name: string | null;
-  readonly action: string;
-  readonly target: string;
-  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null;
-}
-
-interface Page {
-  readonly entries: readonly Entry[];
-  readonly cursor: string | null;
-}
+type Page = ResponseOf<typeof listAudit>;
+type Entry = Page['entries'][number];
 
 const NOTHING: Page = { entries: [], cursor: null };
 
 /** Who changed what, newest first. */
 export function AuditPage() {
-  const { value, problem } = useData<Page>('/operator/audit', { refresh: true });
+  const { value, problem } = useData(listAudit, {}, { refresh: true });
   const loaded = useSignal<Page | undefined>(undefined);
   const loading = useAction();
   useEffect(() => {
@@ -35,7 +25,7 @@ export function AuditPage() {
   }, [value.value]);
   const { entries, cursor } = loaded.value ?? NOTHING;
   const loadOlder = async () => {
-    const older = await call<Page>('GET', `/operator/audit?before=${encodeURIComponent(cursor ?? '')}`);
+    const older = await call(listAudit, { before: cursor ?? undefined });
     const now = loaded.peek() ?? NOTHING;
     // While the page was read, the loaded entries may have been replaced by newer ones.
     if (now.cursor === cursor)

@@ -1,3 +1,5 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listGrants, showCrmApp } from '@footbridge/protocol/operator/crm';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -6,26 +8,11 @@ import { CRM_TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 
-interface CrmApp {
-  readonly deliveryUrl: string;
-  readonly redirectUrl: string;
-  readonly eventsUrl: string;
-  readonly scopes: readonly { readonly scope: string; readonly purpose: string }[];
-  readonly oauth: 'ready' | 'incomplete' | 'disabled';
-  readonly missing: readonly string[];
-  readonly installUrl: string | null;
-}
-
-interface Grant {
-  readonly kind: string;
-  readonly ownerId: string;
-  readonly state: string;
-  readonly refreshedAt: string;
-}
+type Grant = ResponseOf<typeof listGrants>['grants'][number];
 
 /** Shows what to enter in the app at HighLevel, waits for the installation and confirms it. */
 export function ConnectPage() {
-  const { value, problem } = useData<CrmApp>('/operator/crm-app', { refresh: false });
+  const { value, problem } = useData(showCrmApp, {}, { refresh: false });
   const app = value.value;
   return (
     <>
@@ -81,7 +68,7 @@ export function ConnectPage() {
 const COLUMNS = [CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed];
 
 function Installations() {
-  const { value, problem } = useData<{ grants: Grant[] }>('/operator/grants', { refresh: true });
+  const { value, problem } = useData(listGrants, {}, { refresh: true });
   const known = useSignal<ReadonlySet<string> | undefined>(undefined);
   const grants = value.value?.grants;
   // Compared with the installations at page load, not by time: the browser's clock may be wrong.

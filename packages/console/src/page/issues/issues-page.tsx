@@ -1,3 +1,4 @@
+import { listIssues } from '@footbridge/protocol/operator/watching';
 import { Icon } from '@footbridge/ui/icons';
 
 import { NextPageLink } from '../next-page.tsx';
@@ -14,7 +15,7 @@ const SHOWN_CLOSED = 20;
 
 /** The open issues with what to do about each, and the recently closed ones. */
 export function IssuesPage() {
-  const { value: closed } = useData<{ issues: Issue[] }>('/operator/issues?state=closed', { refresh: true });
+  const { value: closed } = useData(listIssues, { state: 'closed' }, { refresh: true });
   const open = openIssues.value;
   if (open === undefined) return null;
   const recent = (closed.value?.issues ?? []).slice(0, SHOWN_CLOSED);

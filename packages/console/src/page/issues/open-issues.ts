@@ -1,17 +1,11 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listIssues } from '@footbridge/protocol/operator/watching';
 import { effect, signal } from '@preact/signals';
 
 import { changes } from '../live.ts';
 import { call, session } from '../session.ts';
 
-export interface Issue {
-  readonly id: string;
-  readonly kind: string;
-  readonly locationIds: readonly string[] | null;
-  readonly sentence: string;
-  readonly action: string;
-  readonly since: string;
-  readonly closedAt: string | null;
-}
+export type Issue = ResponseOf<typeof listIssues>['issues'][number];
 
 /** The open issues, for the page and its count in the navigation. Undefined: not known yet. */
 export const openIssues = signal<readonly Issue[] | undefined>(undefined);
@@ -25,7 +19,7 @@ effect(() => {
   }
   const read = async () => {
     try {
-      openIssues.value = (await call<{ issues: Issue[] }>('GET', '/operator/issues')).issues;
+      openIssues.value = (await call(listIssues)).issues;
     } catch {
       // The banner reports that the service does not respond; the next poll retries.
     }

@@ -1,5 +1,6 @@
+import type { InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
+import { addKey, changeKey, listKeys, listRejections, removeKey } from '@footbridge/protocol/operator/crm';
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
-import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import { useEffect } from 'preact/hooks';
 
 import { ChangeButton, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
@@ -11,32 +12,15 @@ import type { Action } from '../use-action.ts';
 import { useData } from '../use-data.ts';
 import { SampleForm } from './sample-form.tsx';
 
-interface Key {
-  readonly id: string;
-  readonly label: string;
-  readonly scheme: string;
-  readonly header: string;
-  readonly fingerprint: string;
-  readonly locations: readonly string[] | null;
-  readonly enabled: boolean;
-  readonly source: 'settings' | 'operator';
-}
-
-interface Rejections {
-  readonly step: SignatureStep;
-  readonly header: string | null;
-  readonly locationId: string | null;
-  readonly count: number;
-  readonly lastAt: string;
-}
+type Key = ResponseOf<typeof listKeys>['keys'][number];
 
 /** The keys that may sign webhooks, and why signatures are rejected. */
 export function KeysPage() {
-  const { value, problem, reload } = useData<{ keys: Key[] }>('/operator/keys', { refresh: true });
+  const { value, problem, reload } = useData(listKeys, {}, { refresh: true });
   const action = useAction();
   const keys = value.value?.keys;
   useEffect(() => action.isRunning.subscribe((isRunning) => !isRunning && reload()), []);
-  const add = (body: object) => action.run(() => call('POST', '/operator/keys', body));
+  const add = (key: InputOf<typeof addKey>) => action.run(() => call(addKey, key));
   return (
     <>
       <div class="page-head">
@@ -81,7 +65,7 @@ const KEY_COLUMNS = [
 ];
 
 function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly action: Action }) {
-  const set = (id: string, enabled: boolean) => () => call('PATCH', `/operator/keys/${id}`, { enabled });
+  const set = (id: string, enabled: boolean) => () => call(changeKey, { id, enabled });
   return (
     <table class="list">
       <TableHead names={KEY_COLUMNS} />
@@ -122,7 +106,7 @@ function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly ac
                   <ChangeButton
                     name={KEYS_TEXTS.remove}
                     action={action}
-                    change={() => call('DELETE', `/operator/keys/${id}`)}
+                    change={() => call(removeKey, { id })}
                     warning={KEYS_TEXTS.disableWarning}
                   />
                 )}
@@ -144,7 +128,7 @@ const REJECTION_COLUMNS = [
 ];
 
 function RejectionsCard() {
-  const { value } = useData<{ rejections: Rejections[] }>('/operator/keys/rejections', { refresh: true });
+  const { value } = useData(listRejections, {}, { refresh: true });
   const rejections = value.value?.rejections;
   return (
     <section class="card">
@@ -175,10 +159,11 @@ function RejectionsCard() {
   );
 }
 
-function AddForm({ add }: { readonly add: (body: object) => Promise<boolean> }) {
+function AddForm({ add }: { readonly add: (key: InputOf<typeof addKey>) => Promise<boolean> }) {
   async function submit(event: SubmitEvent): Promise<void> {
     const form = event.currentTarget as HTMLFormElement;
-    if (await add(fieldsOf(event))) form.reset();
+    const { label = '', header = '', scheme = '', publicKey = '' } = fieldsOf(event);
+    if (await add({ label, header, scheme, publicKey })) form.reset();
   }
   return (
     <form class="card form" onSubmit={(event) => void submit(event)}>

@@ -1,3 +1,5 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { diagnoseSignature } from '@footbridge/protocol/operator/crm';
 import { useSignal } from '@preact/signals';
 
 import { fieldsOf, isReadOnly, Problem } from '../controls.tsx';
@@ -5,15 +7,7 @@ import { call } from '../session.ts';
 import { KEYS_TEXTS, STEP_NAMES } from '../texts.ts';
 import { useAction } from '../use-action.ts';
 
-interface Diagnosis {
-  readonly ok: boolean;
-  readonly step: string;
-  readonly reason: string;
-  readonly hint?: string;
-  readonly key?: string;
-  readonly bodyBytes: number;
-  readonly bodySha256: string;
-}
+type Diagnosis = ResponseOf<typeof diagnoseSignature>;
 
 /** Names the step at which the service rejects a signed sample. A file keeps the exact bytes; a text field changes line breaks. */
 export function SampleForm() {
@@ -22,7 +16,7 @@ export function SampleForm() {
 
   async function submit(event: SubmitEvent): Promise<void> {
     const form = event.currentTarget as HTMLFormElement;
-    const { signature } = fieldsOf(event);
+    const { signature = '' } = fieldsOf(event);
     const data = new FormData(form);
     const [file, text] = [data.get('file'), data.get('body')];
     const bytes =
@@ -30,7 +24,7 @@ export function SampleForm() {
         ? new Uint8Array(await file.arrayBuffer())
         : new TextEncoder().encode(typeof text === 'string' ? text.replaceAll('\r\n', '\n') : '');
     await action.run(async () => {
-      diagnosis.value = await call('POST', '/operator/keys/diagnose', { body: base64(bytes), signature });
+      diagnosis.value = await call(diagnoseSignature, { body: base64(bytes), signature });
     });
   }
 

@@ -1,20 +1,19 @@
-import type { StateFrame } from '@footbridge/protocol/frames';
+import type { listLocations } from '@footbridge/protocol/operator/accounts';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
 
 import { MACS_TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 
 /** A location with the limits of its line, as the connected Mac reports them. */
-export interface Line {
-  readonly locationId: string;
-  readonly connected: {
-    readonly state: { readonly pacing?: Partial<NonNullable<StateFrame['pacing']>> } | null;
-  } | null;
-}
+export type Line = ResponseOf<typeof listLocations>['locations'][number];
+
+type Pacing = NonNullable<NonNullable<NonNullable<Line['connected']>['state']>['pacing']>;
+const NONE: Partial<Pacing> = {};
 
 /** How far the limits of a line are used. */
 export function LineUsage({ line }: { readonly line: Line | undefined }) {
-  const pacing = line?.connected?.state?.pacing ?? {};
-  const { newPerHour, newLastHour = 0, newPerDay, newLastDay = 0, held = 0, nextSlotAt } = pacing;
+  const pacing = line?.connected?.state?.pacing;
+  const { newPerHour, newLastHour = 0, newPerDay, newLastDay = 0, held = 0, nextSlotAt } = pacing ?? NONE;
   const facts = [
     ...(newPerHour === undefined ? [] : [MACS_TEXTS.newLastHour(newLastHour, newPerHour)]),
     ...(newPerDay === undefined ? [] : [MACS_TEXTS.newLastDay(newLastDay, newPerDay)]),

@@ -1,3 +1,13 @@
+import {
+  changeLicense,
+  createLicense,
+  listDevices,
+  listLicenses,
+  listLocations,
+  restoreDevice,
+  revokeDevice,
+} from '@footbridge/protocol/operator/accounts';
+import type { InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
@@ -12,30 +22,14 @@ import { useData } from '../use-data.ts';
 import { LineUsage } from './line-usage.tsx';
 import type { Line } from './line-usage.tsx';
 
-interface License {
-  readonly id: string;
-  readonly label: string;
-  readonly keyHint: string;
-  readonly status: 'active' | 'suspended' | 'revoked';
-  readonly seats: { readonly used: number; readonly max: number };
-}
-
-interface Device {
-  readonly id: string;
-  readonly licenseId: string;
-  readonly name: string;
-  readonly osVersion: string;
-  readonly appVersion: string;
-  readonly status: 'active' | 'deactivated' | 'revoked';
-  readonly locations: readonly string[];
-  readonly lastSeenAt: string;
-}
+type License = ResponseOf<typeof listLicenses>['licenses'][number];
+type Device = ResponseOf<typeof listDevices>['devices'][number];
 
 /** Licenses with their seats, and the Macs that take them. */
 export function MacsPage() {
-  const licenses = useData<{ licenses: License[] }>('/operator/licenses', { refresh: true });
-  const devices = useData<{ devices: Device[] }>('/operator/devices', { refresh: true });
-  const locations = useData<{ locations: Line[] }>('/operator/locations', { refresh: true });
+  const licenses = useData(listLicenses, {}, { refresh: true });
+  const devices = useData(listDevices, {}, { refresh: true });
+  const locations = useData(listLocations, {}, { refresh: true });
   const action = useAction();
   useEffect(
     () =>
@@ -82,7 +76,7 @@ interface LicenseCardProps {
 
 function LicenseCard({ license, devices, lines, action }: LicenseCardProps) {
   const { id, label, keyHint, status, seats } = license;
-  const change = (body: object) => call('PATCH', `/operator/licenses/${id}`, body);
+  const change = (body: Omit<InputOf<typeof changeLicense>, 'id'>) => call(changeLicense, { id, ...body });
   const seatsField = useRef<HTMLInputElement>(null);
   return (
     <section class="card">
@@ -151,8 +145,6 @@ const COLUMNS = [
 ];
 
 function DeviceTable({ devices, lines, action }: Omit<LicenseCardProps, 'license'>) {
-  const change = (id: string, what: 'revoke' | 'restore') => () =>
-    call('POST', `/operator/devices/${id}/${what}`);
   return (
     <table class="list">
       <TableHead names={COLUMNS} />
@@ -181,12 +173,16 @@ function DeviceTable({ devices, lines, action }: Omit<LicenseCardProps, 'license
               <div class="actions">
                 <span class={status === 'active' ? 'chip chip-good' : 'chip'}>{status}</span>
                 {status === 'revoked' ? (
-                  <ChangeButton name={MACS_TEXTS.restore} action={action} change={change(id, 'restore')} />
+                  <ChangeButton
+                    name={MACS_TEXTS.restore}
+                    action={action}
+                    change={() => call(restoreDevice, { id })}
+                  />
                 ) : (
                   <ChangeButton
                     name={MACS_TEXTS.revoke}
                     action={action}
-                    change={change(id, 'revoke')}
+                    change={() => call(revokeDevice, { id })}
                     warning={MACS_TEXTS.revokeWarning}
                   />
                 )}
@@ -205,10 +201,9 @@ function NewLicense({ onCreated }: { readonly onCreated: () => void }) {
 
   async function submit(event: SubmitEvent): Promise<void> {
     const form = event.currentTarget as HTMLFormElement;
-    const { label, maxSeats } = fieldsOf(event);
+    const { label = '', maxSeats } = fieldsOf(event);
     const isCreated = await action.run(async () => {
-      const body = { label, maxSeats: Number(maxSeats) };
-      key.value = (await call<{ key: string }>('POST', '/operator/licenses', body)).key;
+      key.value = (await call(createLicense, { label, maxSeats: Number(maxSeats) })).key;
     });
     if (!isCreated) return;
     form.reset();

@@ -1,3 +1,10 @@
+import {
+  assignLocation,
+  createPairingCode,
+  listLicenses,
+  listLocations,
+} from '@footbridge/protocol/operator/accounts';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -9,24 +16,7 @@ import { useAction } from '../use-action.ts';
 import { useData } from '../use-data.ts';
 import { QrCode } from './qr-code.tsx';
 
-interface Location {
-  readonly locationId: string;
-  readonly licenseId: string | null;
-  readonly claimed: boolean;
-  readonly connected: { readonly name: string; readonly since: string } | null;
-}
-
-interface License {
-  readonly id: string;
-  readonly label: string;
-  readonly status: string;
-}
-
-interface Pairing {
-  readonly locationId: string;
-  readonly license: string;
-  readonly code: string;
-  readonly expiresAt: string;
+interface Pairing extends ResponseOf<typeof createPairingCode> {
   /** Connection time of the Mac that was connected for the location before the code was created. */
   readonly connectedBefore: string | undefined;
 }
@@ -35,8 +25,8 @@ const SECOND_MS = 1000;
 
 /** Creates a pairing code and waits for the Mac. */
 export function PairPage() {
-  const { value: known } = useData<{ locations: Location[] }>('/operator/locations', { refresh: true });
-  const { value: owners } = useData<{ licenses: License[] }>('/operator/licenses', { refresh: false });
+  const { value: known } = useData(listLocations, {}, { refresh: true });
+  const { value: owners } = useData(listLicenses, {}, { refresh: false });
   const action = useAction();
   const pairing = useSignal<Pairing | undefined>(undefined);
   const wanted = useSignal(route.value.query.get('locationId') ?? '');
@@ -53,10 +43,9 @@ export function PairPage() {
     (isClaimed || (wantedLocation?.licenseId ?? null) === null);
 
   async function create(locationId: string, licenseId: string | undefined): Promise<void> {
-    const path = `/operator/locations/${encodeURIComponent(locationId)}`;
     await action.run(async () => {
-      if (licenseId !== undefined) await call('PUT', path, { licenseId });
-      const created = await call<Pairing>('POST', `${path}/pairing-codes`);
+      if (licenseId !== undefined) await call(assignLocation, { locationId, licenseId });
+      const created = await call(createPairingCode, { locationId });
       pairing.value = { ...created, connectedBefore: find(locationId)?.connected?.since };
     });
   }

@@ -1,3 +1,5 @@
+import { startCapture, stopCapture } from '@footbridge/protocol/operator/people';
+
 import { ChangeButton, Problem } from '../controls.tsx';
 import { call } from '../session.ts';
 import { CAPTURE_TEXTS } from '../texts.ts';
@@ -13,9 +15,8 @@ interface CapturedTextProps {
 /** The text of a message while its location is captured, and the switch for it. */
 export function CapturedText({ history, reload }: CapturedTextProps) {
   const action = useAction();
-  const path = `/operator/locations/${encodeURIComponent(history.locationId)}/capture`;
-  const change = (method: 'PUT' | 'DELETE') => async () => {
-    await call(method, path);
+  const change = (definition: typeof startCapture | typeof stopCapture) => async () => {
+    await call(definition, { locationId: history.locationId });
     reload();
   };
   if (history.capturedUntil === null)
@@ -24,7 +25,7 @@ export function CapturedText({ history, reload }: CapturedTextProps) {
         <p class="hint">
           {CAPTURE_TEXTS.hidden} {CAPTURE_TEXTS.explanation}
         </p>
-        <ChangeButton name={CAPTURE_TEXTS.start} action={action} change={change('PUT')} />
+        <ChangeButton name={CAPTURE_TEXTS.start} action={action} change={change(startCapture)} />
         <Problem text={action.problem.value} />
       </div>
     );
@@ -40,7 +41,7 @@ export function CapturedText({ history, reload }: CapturedTextProps) {
           <bdi>{text}</bdi>
         </blockquote>
       ))}
-      <ChangeButton name={CAPTURE_TEXTS.stop} action={action} change={change('DELETE')} />
+      <ChangeButton name={CAPTURE_TEXTS.stop} action={action} change={change(stopCapture)} />
       <Problem text={action.problem.value} />
     </div>
   );

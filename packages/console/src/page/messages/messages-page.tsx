@@ -1,3 +1,4 @@
+import { listMessages, showMessage } from '@footbridge/protocol/operator/messages';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
@@ -11,6 +12,7 @@ import { useVisibleRows } from '../use-visible-rows.ts';
 import { StatusChip } from './status-chip.tsx';
 import type { Message } from './types.ts';
 import { MAX_LOADED, useMessages } from './use-messages.ts';
+import type { Filters } from './use-messages.ts';
 import { stopReading, useReading } from './use-reading.ts';
 
 const FILTERS = [
@@ -37,16 +39,23 @@ const STATUSES = [
   'undeliverable',
 ];
 
+const DIRECTIONS = listMessages.query.properties.direction.enum;
+
+/** The filters in the address; empty ones are left out. */
+function filtersOf(query: URLSearchParams): Filters {
+  const { direction, ...rest } = Object.fromEntries(
+    FILTERS.map((name) => [name, query.get(name) || undefined]),
+  );
+  return { ...rest, direction: DIRECTIONS.find((known) => known === direction) };
+}
+
 /** The newest messages, with filters in the address. */
 export function MessagesPage() {
   const { query } = route.value;
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]));
-  const path = `/operator/messages?${new URLSearchParams(
-    Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : [])),
-  ).toString()}`;
+  const filters = filtersOf(query);
   const list = useRef<HTMLTableSectionElement>(null);
   const isReading = useReading(list);
-  const { messages, held, hasOlder, isFull, problem, loadOlder } = useMessages(path, isReading);
+  const { messages, held, hasOlder, isFull, problem, loadOlder } = useMessages(filters, isReading);
   return (
     <>
       <div class="page-head">
@@ -61,7 +70,7 @@ export function MessagesPage() {
           {TEXTS.pause}
         </button>
       </div>
-      <Filters filters={filters} />
+      <FilterBar filters={filters} />
       {problem.value !== undefined && (
         <p class="problem" role="alert">
           {problem.value}
@@ -83,7 +92,7 @@ export function MessagesPage() {
   );
 }
 
-function Filters({ filters }: { readonly filters: Readonly<Record<string, string | undefined>> }) {
+function FilterBar({ filters }: { readonly filters: Filters }) {
   const set = (changed: Record<string, string | undefined>) =>
     goTo(hrefOf('/messages', { ...filters, ...changed }));
 
@@ -98,7 +107,7 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
     const path = `/messages/${encodeURIComponent(text)}`;
     const shown = route.peek();
     const number = ++searches.current;
-    const exists = await call('GET', `/operator${path}`).then(
+    const exists = await call(showMessage, { id: text }).then(
       () => true,
       () => false,
     );
@@ -112,13 +121,13 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
     <div class="filters">
       <form role="search" onSubmit={(event) => void search(event)}>
         <input
-          key={filters['phone'] ?? filters['contactId']}
+          key={filters.phone ?? filters.contactId}
           type="search"
           name="search"
           aria-keyshortcuts="/"
           aria-label={TEXTS.search}
           placeholder={TEXTS.search}
-          defaultValue={filters['phone'] ?? filters['contactId'] ?? ''}
+          defaultValue={filters.phone ?? filters.contactId ?? ''}
         />
         <button type="submit" class="main-button">
           {TEXTS.searchButton}
@@ -128,7 +137,7 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
         {TEXTS.direction}
         <select
           aria-keyshortcuts="f"
-          value={filters['direction'] ?? ''}
+          value={filters.direction ?? ''}
           onChange={(e) => set({ direction: e.currentTarget.value })}
         >
           <option value="">{TEXTS.any}</option>
@@ -138,7 +147,7 @@ function Filters({ filters }: { readonly filters: Readonly<Record<string, string
       </label>
       <label>
         {TEXTS.status}
-        <select value={filters['status'] ?? ''} onChange={(e) => set({ status: e.currentTarget.value })}>
+        <select value={filters.status ?? ''} onChange={(e) => set({ status: e.currentTarget.value })}>
           <option value="">{TEXTS.any}</option>
           {STATUSES.map((status) => (
             <option key={status}>{status}</option>

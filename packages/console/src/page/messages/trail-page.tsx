@@ -1,5 +1,6 @@
 import { codeEntry } from '@footbridge/protocol/codes';
 import { messageOutcome } from '@footbridge/protocol/message-outcome';
+import { redeliverMessage, showMessage } from '@footbridge/protocol/operator/messages';
 import { STEP_WORDS, stepFacts } from '@footbridge/protocol/step-words';
 import { Icon } from '@footbridge/ui/icons';
 import { useSignal } from '@preact/signals';
@@ -16,14 +17,13 @@ import type { History, Request, Step } from './types.ts';
 
 /** What became of one message, and every request that carried it. */
 export function TrailPage({ id }: { readonly id: string }) {
-  const path = `/operator/messages/${encodeURIComponent(id)}`;
-  const { value, problem, reload } = useData<History>(`${path}?all=true`, { refresh: true });
+  const { value, problem, reload } = useData(showMessage, { id, all: 'true' }, { refresh: true });
   const result = useSignal<string | undefined>(undefined);
   const history = value.value;
 
   async function redeliver(): Promise<void> {
     try {
-      await call('POST', `${path}/redeliver`);
+      await call(redeliverMessage, { id });
       result.value = history?.direction === 'outbound' ? TEXTS.released : TEXTS.redelivered;
     } catch (error) {
       result.value = error instanceof Error ? error.message : String(error);

@@ -1,3 +1,6 @@
+import { requestOf } from '@footbridge/protocol/operator/call';
+import type { InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
+import { listMessages } from '@footbridge/protocol/operator/messages';
 import { batch, useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -6,12 +9,9 @@ import { call } from '../session.ts';
 import { useData } from '../use-data.ts';
 import type { Message } from './types.ts';
 
-interface Page {
-  readonly messages: readonly Message[];
-  readonly cursor: string | null;
-}
+export type Filters = Omit<InputOf<typeof listMessages>, 'cursor' | 'limit'>;
 
-interface Loaded extends Page {
+interface Loaded extends ResponseOf<typeof listMessages> {
   readonly path: string;
 }
 
@@ -36,8 +36,9 @@ const NONE = { count: 0, isMore: false };
  * The messages that match the filters: the newest page, kept up to date, and all older ones that were loaded. New ones are held back while
  * the user reads.
  */
-export function useMessages(path: string, isReading: ReadonlySignal<boolean>): Messages {
-  const { value, of, problem } = useData<Page>(path, { refresh: true });
+export function useMessages(filters: Filters, isReading: ReadonlySignal<boolean>): Messages {
+  const { path } = requestOf(listMessages, filters);
+  const { value, of, problem } = useData(listMessages, filters, { refresh: true });
   const loaded = useSignal<Loaded | undefined>(undefined);
   const held = useSignal(NONE);
   const isLoading = useSignal(false);
@@ -69,8 +70,7 @@ export function useMessages(path: string, isReading: ReadonlySignal<boolean>): M
     if (isLoading.peek() || known?.path !== path || known.cursor === null) return;
     isLoading.value = true;
     try {
-      const cursor = encodeURIComponent(known.cursor);
-      const older = await call<Page>('GET', `${path}&limit=${PAGE}&cursor=${cursor}`);
+      const older = await call(listMessages, { ...filters, limit: PAGE, cursor: known.cursor });
       const now = loaded.peek();
       if (now?.path === path)
         loaded.value = { path, messages: merged(now.messages, older.messages), cursor: older.cursor };

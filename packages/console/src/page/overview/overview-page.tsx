@@ -1,4 +1,6 @@
 import { codeEntry } from '@footbridge/protocol/codes';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { showOverview } from '@footbridge/protocol/operator/watching';
 import { useSignal } from '@preact/signals';
 
 import { follow, hrefOf } from '../route.ts';
@@ -7,35 +9,13 @@ import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Sparkline } from './sparkline.tsx';
 
-interface Direction {
-  readonly total: number;
-  readonly delivered: number;
-  readonly failed: number;
-}
-
-interface Bucket {
-  readonly from: string;
-  readonly outbound: Direction;
-  readonly inbound: Direction;
-  readonly openIssues: number;
-  readonly macs: number | null;
-}
-
-interface Overview {
-  readonly macs: { readonly connected: number; readonly expected: number };
-  readonly openIssues: number;
-  readonly buckets: readonly Bucket[];
-  readonly failures: readonly {
-    readonly direction: 'outbound' | 'inbound';
-    readonly code: string | null;
-    readonly count: number;
-  }[];
-  readonly hops: readonly { readonly name: string; readonly messages: number; readonly p95Ms: number }[];
-}
+type Overview = ResponseOf<typeof showOverview>;
+type Bucket = Overview['buckets'][number];
+type Direction = Bucket['outbound'];
 
 /** The last 24 hours: four numbers, failures by code, the slowest hops. */
 export function OverviewPage() {
-  const { value, problem } = useData<Overview>('/operator/overview', { refresh: true });
+  const { value, problem } = useData(showOverview, {}, { refresh: true });
   const overview = value.value;
   if (overview === undefined) return <p class="hint">{problem.value}</p>;
   const { macs, buckets, failures, hops } = overview;

@@ -1,3 +1,5 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { listTenants } from '@footbridge/protocol/operator/watching';
 import { Icon } from '@footbridge/ui/icons';
 import type { IconName } from '@footbridge/ui/icons';
 import { useSignal } from '@preact/signals';
@@ -12,25 +14,8 @@ import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Words } from '../words.tsx';
 
-interface Link {
-  readonly name: string;
-  readonly state: 'ok' | 'waiting' | 'unknown' | 'broken';
-  readonly sentence: string;
-  readonly since: string | null;
-}
-
-interface Tenant {
-  readonly locationId: string;
-  readonly license: string | null;
-  readonly claimed: boolean;
-  readonly links: readonly Link[];
-  readonly problem: {
-    readonly link: string;
-    readonly sentence: string;
-    readonly action: string;
-    readonly since: string | null;
-  } | null;
-}
+type Tenant = ResponseOf<typeof listTenants>['tenants'][number];
+type Link = Tenant['links'][number];
 
 const MARKS: Readonly<Record<Link['state'], { icon: IconName; word: string }>> = {
   ok: { icon: 'check', word: 'works' },
@@ -39,13 +24,6 @@ const MARKS: Readonly<Record<Link['state'], { icon: IconName; word: string }>> =
   broken: { icon: 'cross', word: 'broken' },
 };
 
-interface Tenants {
-  readonly tenants: readonly Tenant[];
-  readonly total: number;
-  readonly broken: number;
-  readonly found: number;
-}
-
 const STEP = 30;
 const TYPING_MS = 200;
 
@@ -53,8 +31,11 @@ const TYPING_MS = 200;
 export function TenantsPage() {
   const limit = useSignal(STEP);
   const search = useSignal('');
-  const query = new URLSearchParams({ limit: String(limit.value), search: search.value });
-  const { value, problem } = useData<Tenants>(`/operator/tenants?${query.toString()}`, { refresh: true });
+  const { value, problem } = useData(
+    listTenants,
+    { limit: limit.value, search: search.value },
+    { refresh: true },
+  );
   const page = value.value;
   if (page === undefined) return <p class="hint">{problem.value}</p>;
   const { tenants, total, broken, found } = page;

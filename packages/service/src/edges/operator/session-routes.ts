@@ -1,4 +1,4 @@
-import { strict } from '@footbridge/protocol/schema';
+import * as sessions from '@footbridge/protocol/operator/session';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import type { OperatorAuth, SignedIn } from '../../flows/operators/authenticate-operator.ts';
@@ -15,21 +15,11 @@ export interface SignInDeps {
   readonly audit: Pick<Audit, 'record'>;
 }
 
-/** A token has at most 4096 characters. The body is parsed before authentication. */
-const MAX_BODY = 16_384;
-const SIGN_IN = {
-  anyOf: [
-    strict({ token: { type: 'string', minLength: 1, maxLength: 4096 } }),
-    strict({ code: { type: 'string', minLength: 1, maxLength: 256 } }),
-  ],
-  description: 'an object with either a token or a code',
-} as const;
-
 /** `POST /operator/session`: exchanges an operator token, or a code that works once, for the cookie of a browser session. Needs no earlier sign-in. */
 export function signInRoute({ auth, limits, audit }: SignInDeps) {
   return (app: FastifyInstance): void => {
-    app.post('/operator/session', { bodyLimit: MAX_BODY }, async (request, reply) => {
-      const given = readAs(SIGN_IN, request.body);
+    app.post('/operator/session', { bodyLimit: sessions.signIn.bodyLimit }, async (request, reply) => {
+      const given = readAs(sessions.signIn.body, request.body);
       const signedIn =
         'token' in given ? await auth.signIn(given.token) : await auth.signInWithCode(given.code);
       if (signedIn === undefined) throw await rejection(request, limits, true);
