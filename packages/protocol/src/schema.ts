@@ -108,6 +108,7 @@ type ObjectOf<R extends Properties, O extends Properties> = {
 };
 
 /** An object with these required and optional properties. */
+// @__NO_SIDE_EFFECTS__
 export function object<const R extends Properties, const O extends Properties = {}>(
   required: R,
   optional?: O,
@@ -116,6 +117,7 @@ export function object<const R extends Properties, const O extends Properties = 
 }
 
 /** Like `object`, and refuses other properties. */
+// @__NO_SIDE_EFFECTS__
 export function strict<const R extends Properties, const O extends Properties = {}>(
   required: R,
   optional?: O,
@@ -123,9 +125,10 @@ export function strict<const R extends Properties, const O extends Properties = 
   return { ...object(required, optional), additionalProperties: false };
 }
 
-export const list = <const I extends Schema>(items: I) => ({ type: 'array', items }) as const;
+export const list = /* @__NO_SIDE_EFFECTS__ */ <const I extends Schema>(items: I) =>
+  ({ type: 'array', items }) as const;
 
-export const nullable = <const S extends Schema>(schema: S) =>
+export const nullable = /* @__NO_SIDE_EFFECTS__ */ <const S extends Schema>(schema: S) =>
   ({ anyOf: [schema, { type: 'null' }] }) as const;
 
 export type Checked<T> =

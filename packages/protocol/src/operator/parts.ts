@@ -8,10 +8,11 @@ export const textOrNull = nullable(text);
 export const timeOrNull = nullable(time);
 export const countOrNull = nullable(count);
 
-export const oneOf = <const E extends readonly string[]>(...values: E) =>
+export const oneOf = /* @__NO_SIDE_EFFECTS__ */ <const E extends readonly string[]>(...values: E) =>
   ({ type: 'string', enum: values }) as const;
-export const atMost = <const N extends number>(maxLength: N) => ({ type: 'string', maxLength }) as const;
-export const upTo = <const N extends number>(maximum: N) =>
+export const atMost = /* @__NO_SIDE_EFFECTS__ */ <const N extends number>(maxLength: N) =>
+  ({ type: 'string', maxLength }) as const;
+export const upTo = /* @__NO_SIDE_EFFECTS__ */ <const N extends number>(maximum: N) =>
   ({ type: 'integer', minimum: 1, maximum }) as const;
 
 export const locationId = {
