@@ -3,8 +3,9 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
+import { TOPICS } from './changes.ts';
 import type { Changes, Topic } from './changes.ts';
-import { Listeners, TOPICS } from './listeners.ts';
+import { Listeners } from './listeners.ts';
 
 const POLL_MS = 1000;
 /** An id is assigned before its row is committed, so a lower id may become visible after a higher one. Polls look back this far. */

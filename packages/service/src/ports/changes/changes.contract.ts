@@ -1,6 +1,7 @@
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { TOPICS } from './changes.ts';
 import type { Changes, Topic } from './changes.ts';
 
 export interface ChangesEngine {
@@ -39,6 +40,13 @@ export function changesContract(name: string, createEngine: () => Promise<Change
       await until(() => received.every((list) => list.length >= subjects.length));
       expect(received).toEqual(nodes.map(() => subjects));
       expect(others).toEqual(nodes.map(() => []));
+    });
+
+    it('M8 notifies every node of every topic', async () => {
+      const { nodes, first } = await start();
+      const received = nodes.map((node) => TOPICS.map((topic) => listenTo(node, topic)));
+      for (const topic of TOPICS) await first.announce(topic, 'subject');
+      await until(() => received.flat().every((list) => list.length > 0));
     });
 
     it('M8 notifies all nodes of simultaneous announcements by all nodes', async () => {

@@ -1,17 +1,19 @@
 /**
- * What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture, the data of a
- * person (who is not named: the subject is the location).
+ * What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture, the messages
+ * that ended a process, the data of a person (who is not named: the subject is the location).
  */
-export type Topic =
-  | 'keys'
-  | 'license'
-  | 'device'
-  | 'location'
-  | 'grant'
-  | 'grant_removed'
-  | 'capture'
-  | 'suspect'
-  | 'person_erased';
+export const TOPICS = [
+  'keys',
+  'license',
+  'device',
+  'location',
+  'grant',
+  'grant_removed',
+  'capture',
+  'suspect',
+  'person_erased',
+] as const;
+export type Topic = (typeof TOPICS)[number];
 
 /**
  * Change notices for all parts of the service on all nodes, so that caches can be invalidated.

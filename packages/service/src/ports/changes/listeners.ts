@@ -1,16 +1,7 @@
 import type { Log } from '@footbridge/runtime/log';
 
+import { TOPICS } from './changes.ts';
 import type { Topic } from './changes.ts';
-
-export const TOPICS: readonly Topic[] = [
-  'keys',
-  'license',
-  'device',
-  'location',
-  'grant',
-  'grant_removed',
-  'capture',
-];
 
 /** The listeners of this node, by topic. */
 export class Listeners {
