@@ -1,9 +1,11 @@
+import { listDevices, restoreDevice, revokeDevice } from '@footbridge/protocol/operator/accounts';
 import type { FastifyInstance } from 'fastify';
 
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { DeviceOverview, Overview } from '../../flows/enrol/overview.ts';
 import type { DeviceChangeOutcome } from '../../ports/licenses/licenses.ts';
 import { isoTime, isRowId, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface DeviceRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'revokeDevice' | 'restoreDevice'>;
@@ -27,14 +29,14 @@ export function devicesRoutes({ licenseAdmin, overview }: DeviceRoutesDeps) {
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/devices', async () => ({ devices: (await overview.devices()).map(view) }));
+    serveCall(app, listDevices, async () => ({ devices: (await overview.devices()).map(view) }));
 
-    app.post<{ Params: { id: string } }>('/operator/devices/:id/revoke', async (request) =>
-      changed(request.params.id, (id) => licenseAdmin.revokeDevice(id, request.operator.label)),
+    serveCall(app, revokeDevice, ({ params, request }) =>
+      changed(params.id, (id) => licenseAdmin.revokeDevice(id, request.operator.label)),
     );
 
-    app.post<{ Params: { id: string } }>('/operator/devices/:id/restore', async (request) =>
-      changed(request.params.id, (id) => licenseAdmin.restoreDevice(id, request.operator.label)),
+    serveCall(app, restoreDevice, ({ params, request }) =>
+      changed(params.id, (id) => licenseAdmin.restoreDevice(id, request.operator.label)),
     );
   };
 }

@@ -1,24 +1,22 @@
+import {
+  listGrants,
+  removeGrant,
+  removePrivateToken,
+  setPrivateToken,
+} from '@footbridge/protocol/operator/crm';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
 import type { Grants, GrantView } from '../../ports/grants/grants.ts';
-import { asLocation, isoTime, readBody, operatorError } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface GrantsRoutesDeps {
   /** Undefined without an encryption key, because tokens are only stored encrypted. */
   readonly grants: Grants | undefined;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
-}
-
-const PRIVATE_TOKEN = z.strictObject({
-  token: z.string().regex(/^[\x21-\x7e]{8,4096}$/, 'must be the token alone, without spaces or "Bearer"'),
-});
-
-interface OfLocation {
-  Params: { locationId: string };
 }
 
 /** `GET /operator/grants`, `DELETE /operator/grants/:locationId`, `PUT`, `DELETE /operator/locations/:locationId/private-token`. No response contains a token (O8, O10). */
@@ -42,37 +40,30 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/grants', async () => ({
+    serveCall(app, listGrants, async () => ({
       grants: ((await grants?.list()) ?? []).map(view),
       privateTokens: ((await grants?.privateTokens()) ?? []).map(({ locationId, updatedAt, isReadable }) => ({
         locationId,
-        state: isReadable ? 'active' : 'unreadable',
+        state: isReadable ? ('active' as const) : ('unreadable' as const),
         updatedAt: isoTime(updatedAt),
       })),
     }));
 
-    app.delete<OfLocation>('/operator/grants/:locationId', async (request, reply) => {
-      const locationId = asLocation(request.params.locationId);
+    serveCall(app, removeGrant, async ({ params: { locationId }, request }) => {
       if (!(await store().remove('location', locationId)))
         throw operatorError('NOT_FOUND', 'This location has no grant.');
       await tell(request, 'grant.removed', locationId, 'grant_removed');
-      return reply.code(204).send();
     });
 
-    app.put<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
-      const locationId = asLocation(request.params.locationId);
-      const { token } = readBody(PRIVATE_TOKEN, request.body);
+    serveCall(app, setPrivateToken, async ({ params: { locationId }, body: { token }, request }) => {
       await store().setPrivateToken(locationId, token);
       await tell(request, 'private_token.set', locationId);
-      return reply.code(204).send();
     });
 
-    app.delete<OfLocation>('/operator/locations/:locationId/private-token', async (request, reply) => {
-      const locationId = asLocation(request.params.locationId);
+    serveCall(app, removePrivateToken, async ({ params: { locationId }, request }) => {
       if (!(await store().removePrivateToken(locationId)))
         throw operatorError('NOT_FOUND', 'No private integration token is set for this location.');
       await tell(request, 'private_token.removed', locationId, 'grant_removed');
-      return reply.code(204).send();
     });
   };
 }

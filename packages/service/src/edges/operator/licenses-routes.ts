@@ -1,54 +1,31 @@
+import { changeLicense, createLicense, listLicenses } from '@footbridge/protocol/operator/accounts';
+import type { BodyOf } from '@footbridge/protocol/operator/call';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { Overview } from '../../flows/enrol/overview.ts';
 import type { License, LicenseChange } from '../../ports/licenses/licenses.ts';
-import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
+import { isoTime, isRowId, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface LicenseRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'createLicense' | 'changeLicense'>;
   readonly overview: Pick<Overview, 'licenses'>;
 }
 
-const label = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .max(200, 'must have at most 200 characters')
-  .regex(/^\P{Cc}*$/u, 'must not contain control characters');
-const maxSeats = z
-  .int('must be a whole number')
-  .min(1, 'must be at least 1')
-  .max(1_000_000, 'must be at most 1000000');
-const CREATE = z.strictObject({ label, maxSeats });
-const CHANGE = z
-  .strictObject({
-    status: z.enum(['active', 'suspended', 'revoked'], 'must be active, suspended or revoked').optional(),
-    maxSeats: maxSeats.optional(),
-    label: label.optional(),
-  })
-  .refine((change) => Object.keys(change).length > 0, 'must have status, maxSeats or label');
-
 /** `POST`, `GET`, `PATCH /operator/licenses` (M7, M8). */
 export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.post('/operator/licenses', async (request, reply) => {
-      const { license, key } = await licenseAdmin.createLicense(
-        readBody(CREATE, request.body),
-        request.operator.label,
-      );
-      return reply
-        .code(201)
-        .header('Cache-Control', 'no-store')
-        .send({ id: license.id, key, label: license.label, maxSeats: license.seats.max });
+    serveCall(app, createLicense, async ({ body, request }) => {
+      const wanted = { ...body, label: body.label.trim() };
+      const { license, key } = await licenseAdmin.createLicense(wanted, request.operator.label);
+      return { id: license.id, key, label: license.label, maxSeats: license.seats.max };
     });
 
-    app.get('/operator/licenses', async () => ({ licenses: (await overview.licenses()).map(view) }));
+    serveCall(app, listLicenses, async () => ({ licenses: (await overview.licenses()).map(view) }));
 
-    app.patch<{ Params: { id: string } }>('/operator/licenses/:id', async (request) => {
-      const change = changeOf(readBody(CHANGE, request.body));
-      const { id } = request.params;
+    serveCall(app, changeLicense, async ({ params: { id }, body, request }) => {
+      const change = changeOf(body);
       const outcome = isRowId(id)
         ? await licenseAdmin.changeLicense(id, change, request.operator.label)
         : NOWHERE;
@@ -73,13 +50,10 @@ export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
 
 const NOWHERE = { kind: 'not_found' } as const;
 
-/** Contains only the given fields: an absent field changes nothing. */
-function changeOf({ status, maxSeats: seats, label: name }: z.infer<typeof CHANGE>): LicenseChange {
-  return {
-    ...(status !== undefined && { status }),
-    ...(seats !== undefined && { maxSeats: seats }),
-    ...(name !== undefined && { label: name }),
-  };
+function changeOf({ label, ...change }: BodyOf<typeof changeLicense>): LicenseChange {
+  if (label === undefined && Object.keys(change).length === 0)
+    throw operatorError('INVALID_REQUEST', 'The body: must have status, maxSeats or label');
+  return { ...change, ...(label !== undefined && { label: label.trim() }) };
 }
 
 function view({ id, label: name, keyHint, status, seats, createdAt, updatedAt }: License) {

@@ -1,7 +1,11 @@
-import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import {
+  assignLocation,
+  createPairingCode,
+  disconnectLocation,
+  listLocations,
+} from '@footbridge/protocol/operator/accounts';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 
 import type { LicenseAdmin } from '../../flows/enrol/manage-licenses.ts';
 import type { ConnectedMac, LocationOverview, Overview } from '../../flows/enrol/overview.ts';
@@ -9,7 +13,8 @@ import type { Liveness } from '../../flows/tenants/liveness.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 import { livenessView } from './liveness-view.ts';
 import { mayAccess } from './operator-auth.ts';
-import { isoTime, isRowId, readBody, operatorError } from './operator-request.ts';
+import { isoTime, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface LocationRoutesDeps {
   readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'createPairingCode' | 'disconnectLocation'>;
@@ -17,14 +22,6 @@ export interface LocationRoutesDeps {
   readonly liveness: (location: LocationOverview) => Liveness | null;
   /** Returns the public address of the service, for the Mac that gets a pairing code. */
   readonly publicUrl: () => string;
-}
-
-const RULE = 'must be the id of a license, or null';
-const ASSIGN = z.strictObject({ licenseId: z.string(RULE).refine(isRowId, RULE).nullable() });
-const LONGEST = 256;
-
-interface OfLocation {
-  Params: { locationId: string };
 }
 
 /** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8) and `…/pairing-codes` (M12). */
@@ -41,18 +38,13 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
   }
 
   return (app: FastifyInstance): void => {
-    app.get('/operator/locations', { config: { locations: 'filtered' } }, async (request) => {
+    serveCall(app, listLocations, async ({ request }) => {
       const locations = await overview.locations();
       return { locations: locations.filter(({ locationId }) => mayAccess(request, locationId)).map(view) };
     });
 
-    app.put<OfLocation>('/operator/locations/:locationId', async (request) => {
-      const locationId = read(request.params.locationId);
-      const outcome = await licenseAdmin.assignLocation(
-        locationId,
-        readBody(ASSIGN, request.body).licenseId,
-        request.operator.label,
-      );
+    serveCall(app, assignLocation, async ({ params: { locationId }, body: { licenseId }, request }) => {
+      const outcome = await licenseAdmin.assignLocation(locationId, licenseId, request.operator.label);
       if (outcome.kind === 'changed') return await show(locationId);
       if (outcome.kind === 'no_such_license')
         throw operatorError('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
@@ -61,8 +53,7 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
       throw unheardOf();
     });
 
-    app.post<OfLocation>('/operator/locations/:locationId/pairing-codes', async (request, reply) => {
-      const locationId = read(request.params.locationId);
+    serveCall(app, createPairingCode, async ({ params: { locationId }, request }) => {
       const created = await licenseAdmin.createPairingCode(locationId, request.operator.label);
       if (created.kind === 'claimed')
         throw operatorError(
@@ -74,38 +65,18 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
           'CONFLICT',
           'No license owns this location, so no Mac can take a seat for it. Assign one with `footbridge location assign LOCATION LICENSE`.',
         );
+      const { licenseId, license } = created;
       const code = `${created.code}@${publicUrl().replace(/^https:\/\//, '')}`;
-      return reply
-        .code(201)
-        .header('Cache-Control', 'no-store')
-        .send({
-          locationId,
-          licenseId: created.licenseId,
-          license: created.license,
-          code,
-          expiresAt: isoTime(created.expiresAt),
-        });
+      return { locationId, licenseId, license, code, expiresAt: isoTime(created.expiresAt) };
     });
 
-    app.post<OfLocation>(
-      '/operator/locations/:locationId/disconnect',
-      { config: { locations: 'named' } },
-      async (request) => {
-        const locationId = read(request.params.locationId);
-        const location = await overview.location(locationId);
-        if (location === undefined) throw unheardOf();
-        await licenseAdmin.disconnectLocation(locationId, request.operator.label);
-        return { locationId, wasConnected: location.connected !== null };
-      },
-    );
+    serveCall(app, disconnectLocation, async ({ params: { locationId }, request }) => {
+      const location = await overview.location(locationId);
+      if (location === undefined) throw unheardOf();
+      await licenseAdmin.disconnectLocation(locationId, request.operator.label);
+      return { locationId, wasConnected: location.connected !== null };
+    });
   };
-}
-
-function read(text: string): LocationId {
-  const locationId = asLocationId(text);
-  if (locationId === undefined || text.length > LONGEST || /\p{Cc}/u.test(text) || !text.isWellFormed())
-    throw operatorError('INVALID_REQUEST', 'locationId: not a valid location id.');
-  return locationId;
 }
 
 const unheardOf = () =>

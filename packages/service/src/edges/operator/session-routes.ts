@@ -1,12 +1,12 @@
 import * as sessions from '@footbridge/protocol/operator/session';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 
 import type { OperatorAuth, SignedIn } from '../../flows/operators/authenticate-operator.ts';
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Limits } from '../../ports/limits/limits.ts';
 import { rejection } from './operator-auth.ts';
 import { isoTime } from './operator-request.ts';
-import { readAs } from './serve-call.ts';
+import { readAs, serveCall } from './serve-call.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 export interface SignInDeps {
@@ -30,7 +30,8 @@ export function signInRoute({ auth, limits, audit }: SignInDeps) {
         action: 'session.started',
         target: tokenId ?? 'operator',
       });
-      return noStore(reply)
+      return reply
+        .header('Cache-Control', 'no-store')
         .header('Set-Cookie', sessionCookie(request, signedIn.session))
         .send(view(signedIn));
     });
@@ -44,16 +45,13 @@ export function sessionRoutes({
   readonly auth: Pick<OperatorAuth, 'signOut' | 'createSignInCode'>;
 }) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/session', { config: { locations: 'filtered' } }, async (request, reply) => {
-      const { operator, signedIn } = request;
-      return noStore(reply).send(view(signedIn ?? { operator, csrf: '' }));
-    });
+    serveCall(app, sessions.showSession, async ({ request: { operator, signedIn } }) =>
+      view(signedIn ?? { operator, csrf: '' }),
+    );
 
-    app.post('/operator/session/codes', { config: { locations: 'filtered' } }, async (request, reply) => {
+    serveCall(app, sessions.createSignInCode, async ({ request }) => {
       const { code, expiresAt } = await auth.createSignInCode(request.operator);
-      return noStore(reply)
-        .code(201)
-        .send({ code, expiresAt: isoTime(expiresAt) });
+      return { code, expiresAt: isoTime(expiresAt) };
     });
 
     app.delete('/operator/session', { config: { locations: 'filtered' } }, async (request, reply) => {
@@ -62,8 +60,6 @@ export function sessionRoutes({
     });
   };
 }
-
-const noStore = (reply: FastifyReply) => reply.header('Cache-Control', 'no-store');
 
 const view = ({ operator, csrf }: Omit<SignedIn, 'session'>) => ({
   label: operator.label,

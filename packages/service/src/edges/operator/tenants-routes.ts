@@ -1,20 +1,16 @@
+import { listTenants } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 
 import type { Problem } from '../../flows/tenants/tenant-path.ts';
 import type { Tenant, TenantsPage, TenantsQuery } from '../../flows/tenants/tenants.ts';
 import { mayAccess } from './operator-auth.ts';
 import { livenessView } from './liveness-view.ts';
-import { isoTime, readBody } from './operator-request.ts';
+import { isoTime } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
 
 export interface TenantsRoutesDeps {
   readonly tenants: (query: TenantsQuery) => Promise<TenantsPage>;
 }
-
-const QUERY = z.strictObject({
-  search: z.string().max(256, 'search has at most 256 characters').optional(),
-  limit: z.coerce.number().int().min(1).max(10_000).optional(),
-});
 
 /**
  * `GET /operator/tenants`: whether each tenant can text, link by link, and what to do about the first broken one. Those with a problem are
@@ -22,11 +18,8 @@ const QUERY = z.strictObject({
  */
 export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   return (app: FastifyInstance): void => {
-    app.get('/operator/tenants', { config: { locations: 'filtered' } }, async (request) => {
-      const page = await tenants({
-        ...readBody(QUERY, request.query),
-        mayAccess: (locationId) => mayAccess(request, locationId),
-      });
+    serveCall(app, listTenants, async ({ query, request }) => {
+      const page = await tenants({ ...query, mayAccess: (locationId) => mayAccess(request, locationId) });
       return { ...page, tenants: page.tenants.map(view) };
     });
   };
