@@ -8,9 +8,7 @@ import { checkAgainst } from '@footbridge/protocol/schema';
 
 import { EXIT, CliError } from './cli-error.ts';
 import { httpRequest } from './http-request.ts';
-import { responseOf } from './operator-responses.ts';
 import { BodyTooLargeError, readIncoming } from './read-bounded.ts';
-import { hasShape } from './response-shape.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import type { ServiceTarget } from './service-target.ts';
@@ -18,21 +16,15 @@ import type { ServiceTarget } from './service-target.ts';
 /** A list of 10,000 tenants takes 20 MB. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-
 /** Client of the operator API. Every method rejects with a CliError that has the matching exit code. */
 export interface OperatorClient {
   /** The address of the operator listener. */
   readonly url: string;
-  call<T>(method: Method, path: string, body?: object): Promise<T>;
   /** Asks for a call of the operator API. The response is what its definition says. */
   ask<const C extends Call>(definition: C, ...input: Arguments<C>): Promise<ResponseOf<C>>;
   /** Subscribes to server-sent events after `lastId`. Resolves once subscribed; the iteration ends with the connection. */
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;
 }
-
-/** Requests other than GET that change nothing. */
-const READS = new Set(['/operator/privacy/export']);
 
 /** `beforeChange` is called before each request that changes something, and ends a dry run. */
 export function createOperatorClient(
@@ -70,13 +62,6 @@ export function createOperatorClient(
       const checked = checkAgainst(definition.response ?? NOTHING, json);
       if (checked.ok) return checked.value as ResponseOf<C>;
       throw unexpected(target, request, checked.reason);
-    },
-    async call<T>(method: Method, path: string, body?: object): Promise<T> {
-      if (method !== 'GET' && !READS.has(path)) beforeChange(`call ${method} ${path} of ${target.url}`);
-      const { status, json } = await send({ method, path, ...(body !== undefined && { body: { ...body } }) });
-      const shape = responseOf(method, path);
-      if (shape === undefined ? status === 204 : hasShape(json, shape)) return json as T;
-      throw notFootbridge(target);
     },
     async events(path, lastId) {
       const headers = {

@@ -5,15 +5,15 @@ import type { OutStream } from './io.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface Column {
+export interface Column<R> {
   readonly title: string;
-  readonly value: (row: Row) => string;
+  readonly value: (row: R) => string;
 }
 
 /** Writes results to stdout: tables and sentences to a terminal, one JSON object per line otherwise. Hints and errors go to stderr. */
 export interface Output {
   readonly json: boolean;
-  rows(rows: readonly Row[], columns: readonly Column[], whenEmpty: string): void;
+  rows<R extends object>(rows: readonly R[], columns: readonly Column<R>[], whenEmpty: string): void;
   /** Writes one result: `sentence` to a terminal, otherwise `data` as JSON. */
   result(sentence: string, data: Row): void;
   /** Writes a hint to a terminal. Omitted from JSON output. */
@@ -49,7 +49,7 @@ export function createOutput(
   };
 }
 
-function table(rows: readonly Row[], columns: readonly Column[]): string {
+function table<R>(rows: readonly R[], columns: readonly Column<R>[]): string {
   const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))));
   const widths = columns.map(({ title }, at) =>
     Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)),

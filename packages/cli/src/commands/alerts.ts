@@ -23,13 +23,16 @@ export function alertsCommand(program: Command): void {
       const { output, operator } = contextOf(command);
       const { receivers } = await operator().ask(showAlerts);
       output.rows(
-        receivers.map((receiver) => ({ ...receiver })),
+        receivers,
         [
-          { title: 'RECEIVER', value: (row) => String(row['name']) },
-          { title: 'TARGET', value: (row) => String(row['target']) },
-          { title: 'WAITING', value: (row) => String(row['pending']) },
-          { title: 'LAST SENT', value: (row) => timeOr(row['lastSentAt'], 'never') },
-          { title: 'LAST ERROR', value: (row) => orElse(row['lastError'], '') },
+          { title: 'RECEIVER', value: ({ name }) => name },
+          { title: 'TARGET', value: ({ target }) => target },
+          { title: 'WAITING', value: ({ pending }) => String(pending) },
+          {
+            title: 'LAST SENT',
+            value: ({ lastSentAt }) => (lastSentAt === null ? 'never' : localTime(lastSentAt)),
+          },
+          { title: 'LAST ERROR', value: ({ lastError }) => lastError ?? '' },
         ],
         NONE,
       );
@@ -42,11 +45,11 @@ export function alertsCommand(program: Command): void {
       const { output, operator } = contextOf(command);
       const { results } = await operator().ask(testAlerts);
       output.rows(
-        results.map((result) => ({ ...result })),
+        results,
         [
-          { title: 'RECEIVER', value: (row) => String(row['name']) },
-          { title: 'TARGET', value: (row) => String(row['target']) },
-          { title: 'RESULT', value: (row) => (row['sent'] === true ? 'sent' : String(row['error'])) },
+          { title: 'RECEIVER', value: ({ name }) => name },
+          { title: 'TARGET', value: ({ target }) => target },
+          { title: 'RESULT', value: ({ sent, error }) => (sent ? 'sent' : String(error)) },
         ],
         NONE,
       );
@@ -66,6 +69,3 @@ export function alertsCommand(program: Command): void {
         );
     });
 }
-
-const timeOr = (value: unknown, other: string) => (typeof value === 'string' ? localTime(value) : other);
-const orElse = (value: unknown, other: string) => (typeof value === 'string' ? value : other);

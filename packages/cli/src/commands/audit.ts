@@ -20,13 +20,13 @@ export function auditCommand(program: Command): void {
       const { output, operator } = contextOf(command);
       const { entries } = await operator().ask(listAudit, { limit });
       output.rows(
-        entries.map((entry) => ({ ...entry })),
+        entries,
         [
-          { title: 'TIME', value: (row) => localTime(String(row['at'])) },
-          { title: 'WHO', value: (row) => String(row['name'] ?? row['actor']) },
-          { title: 'ACTION', value: (row) => String(row['action']) },
-          { title: 'TARGET', value: (row) => String(row['target']) },
-          { title: 'DETAIL', value: (row) => factsOf(row['detail']) },
+          { title: 'TIME', value: ({ at }) => localTime(at) },
+          { title: 'WHO', value: ({ name, actor }) => name ?? actor },
+          { title: 'ACTION', value: ({ action }) => action },
+          { title: 'TARGET', value: ({ target }) => target },
+          { title: 'DETAIL', value: ({ detail }) => factsOf(detail) },
         ],
         'The audit log is empty.',
       );

@@ -7,23 +7,33 @@ import type { Location, ReportedState } from './describe-location.ts';
 const location = (more: Partial<Location> = {}): Location => ({
   locationId: 'loc1',
   state: 'bound',
+  licenseId: 'lic_1',
   license: 'Office',
+  claimed: false,
   connected: null,
   lastDevice: null,
-  oauth: { state: 'active' },
+  oauth: { state: 'active', expiresAt: null, lastError: null },
+  liveness: null,
   ...more,
 });
+
+const SILENT = {
+  at: '2026-11-15T13:00:00.000Z',
+  capabilities: [],
+  lastSentAt: null,
+  lastReceivedAt: null,
+};
 
 const withState = (state: Partial<ReportedState> | null) =>
   describeLocation(
     location({
       connected: {
+        deviceId: 'mac-0001',
         name: 'Front desk',
         since: '2026-11-15T12:00:00.000Z',
-        state:
-          state === null
-            ? null
-            : { at: '2026-11-15T13:00:00.000Z', lastSentAt: null, lastReceivedAt: null, ...state },
+        node: 'node-1',
+        epoch: 1,
+        state: state === null ? null : { ...SILENT, ...state },
       },
     }),
   ).split('\n');
@@ -34,9 +44,13 @@ describe('footbridge location show on a terminal', () => {
       'loc1 belongs to no license. OAuth: not authorised.',
       'No Mac is connected, and none has been before.',
     ]);
-    expect(describeLocation(location({ lastDevice: { name: 'Front desk' } }))).toContain(
-      'No Mac is connected. The last one was Front desk.',
-    );
+    expect(
+      describeLocation(
+        location({
+          lastDevice: { id: 'dev_1', deviceId: 'mac-0001', name: 'Front desk', lastSeenAt: SILENT.at },
+        }),
+      ),
+    ).toContain('No Mac is connected. The last one was Front desk.');
   });
 
   it('says that a Mac has not reported its state', () => {
@@ -48,7 +62,7 @@ describe('footbridge location show on a terminal', () => {
   });
 
   it('describes a Mac that works', () => {
-    const state = {
+    const state: Partial<ReportedState> = {
       macos: { version: '26.1', build: '25B78' },
       permissions: { fullDisk: 'granted', automation: 'granted', accessibility: 'granted' },
       messages: { running: true, signedIn: true },
@@ -67,7 +81,7 @@ describe('footbridge location show on a terminal', () => {
   });
 
   it('names missing permissions, a stopped Messages, a locked screen and waiting messages', () => {
-    const state = {
+    const state: Partial<ReportedState> = {
       macos: { version: '15.6' },
       permissions: { fullDisk: 'denied', automation: 'denied' },
       messages: { running: false, signedIn: false },
@@ -84,7 +98,14 @@ describe('footbridge location show on a terminal', () => {
       '2 messages wait in the queue, the oldest for 40 seconds.',
     ]);
     expect(withState({ queue: { pending: 1 } })).toContain('1 message waits in the queue.');
-    const pacing = { newPerDay: 50, newLastDay: 50, held: 2, nextSlotAt: '2026-05-01T13:00:00.000Z' };
+    const pacing = {
+      minGapMs: 1,
+      maxGapMs: 2,
+      newPerDay: 50,
+      newLastDay: 50,
+      held: 2,
+      nextSlotAt: '2026-05-01T13:00:00.000Z',
+    };
     expect(withState({ pacing })).toEqual(
       expect.arrayContaining([
         'New conversations in the last day: 50 of 50.',

@@ -1,36 +1,12 @@
-import type { StateFrame } from '@footbridge/protocol/frames';
+import type { listLocations } from '@footbridge/protocol/operator/accounts';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
 
 import { localTime } from '../format-time.ts';
 import { printable } from '../output.ts';
 
-export interface Location {
-  readonly locationId: string;
-  readonly state: 'unassigned' | 'bound' | 'released';
-  readonly license: string | null;
-  /** Undefined from an earlier version of the service. */
-  readonly claimed?: boolean;
-  readonly connected: {
-    readonly name: string;
-    readonly since: string;
-    readonly state: ReportedState | null;
-  } | null;
-  readonly lastDevice: { readonly name: string } | null;
-  readonly oauth: { readonly state: string } | null;
-}
-
+export type Location = ResponseOf<typeof listLocations>['locations'][number];
 /** What the Mac reported about itself. A Mac leaves out what it does not know. */
-export interface ReportedState {
-  readonly at: string;
-  readonly macos?: { readonly version: string; readonly build?: string };
-  readonly permissions?: Readonly<Record<string, string>>;
-  readonly messages?: { readonly running?: boolean; readonly signedIn?: boolean };
-  readonly session?: string;
-  readonly queue?: { readonly pending: number; readonly oldestSec?: number };
-  readonly pacing?: Partial<NonNullable<StateFrame['pacing']>>;
-  readonly canary?: NonNullable<StateFrame['canary']>;
-  readonly lastSentAt: string | null;
-  readonly lastReceivedAt: string | null;
-}
+export type ReportedState = NonNullable<NonNullable<Location['connected']>['state']>;
 
 const PERMISSIONS = [
   ['fullDisk', 'Full Disk Access'],
@@ -43,7 +19,7 @@ export function describeLocation(location: Location): string {
   const { locationId, license, claimed, connected, lastDevice, oauth } = location;
   const owner = license === null ? 'belongs to no license' : `belongs to ${license}`;
   const lines = [`${locationId} ${owner}. OAuth: ${oauth?.state ?? 'not authorised'}.`];
-  if (claimed === true)
+  if (claimed)
     lines.push(
       `A Mac claimed it, and it is not assigned. To confirm: footbridge location assign ${locationId} LICENSE`,
     );
@@ -100,7 +76,7 @@ function describeQueue({ pending, oldestSec }: { pending: number; oldestSec?: nu
   return `${pending} ${pending === 1 ? 'message waits' : 'messages wait'} in the queue${age}.`;
 }
 
-function describePacing(pacing: NonNullable<ReportedState['pacing']>): string[] {
+function describePacing(pacing: Partial<NonNullable<ReportedState['pacing']>>): string[] {
   const { newPerHour, newLastHour = 0, newPerDay, newLastDay = 0, held = 0, nextSlotAt } = pacing;
   return [
     ...(newPerHour === undefined
@@ -112,7 +88,7 @@ function describePacing(pacing: NonNullable<ReportedState['pacing']>): string[] 
   ];
 }
 
-function describeCanary({ lastOkAt, failedSince }: NonNullable<StateFrame['canary']>): string {
+function describeCanary({ lastOkAt, failedSince }: NonNullable<ReportedState['canary']>): string {
   if (failedSince !== undefined) return `Test texts have not arrived since ${localTime(failedSince)}.`;
   return lastOkAt === null
     ? 'No test text has been confirmed yet.'

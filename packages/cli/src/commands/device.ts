@@ -1,3 +1,10 @@
+import {
+  createPairingCode,
+  listDevices,
+  restoreDevice,
+  revokeDevice,
+} from '@footbridge/protocol/operator/accounts';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
@@ -6,25 +13,7 @@ import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 
-interface Device {
-  readonly id: string;
-  readonly deviceId: string;
-  readonly license: string;
-  readonly name: string;
-  readonly osVersion: string;
-  readonly appVersion: string;
-  readonly status: 'active' | 'deactivated' | 'revoked';
-  readonly connected: boolean;
-  readonly locations: readonly string[];
-  readonly lastSeenAt: string;
-}
-
-interface PairingCode {
-  readonly locationId: string;
-  readonly license: string;
-  readonly code: string;
-  readonly expiresAt: string;
-}
+type Device = ResponseOf<typeof listDevices>['devices'][number];
 
 const EXAMPLES = `
 Examples:
@@ -42,20 +31,17 @@ export function deviceCommand(program: Command): void {
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       output.rows(
-        (await list(operator())).map((entry) => ({ ...entry })),
+        await list(operator()),
         [
-          { title: 'ID', value: (row) => String(row['id']) },
-          { title: 'DEVICE', value: (row) => String(row['deviceId']) },
-          { title: 'NAME', value: (row) => String(row['name']) },
-          { title: 'LICENSE', value: (row) => String(row['license']) },
-          { title: 'MACOS', value: (row) => String(row['osVersion']) },
-          { title: 'AGENT', value: (row) => String(row['appVersion']) },
-          { title: 'STATE', value: (row) => String(row['status']) },
-          {
-            title: 'CONNECTED TO',
-            value: (row) => (Array.isArray(row['locations']) ? row['locations'].join(' ') : ''),
-          },
-          { title: 'LAST SEEN', value: (row) => localTime(String(row['lastSeenAt'])) },
+          { title: 'ID', value: ({ id }) => id },
+          { title: 'DEVICE', value: ({ deviceId }) => deviceId },
+          { title: 'NAME', value: ({ name }) => name },
+          { title: 'LICENSE', value: ({ license }) => license },
+          { title: 'MACOS', value: ({ osVersion }) => osVersion },
+          { title: 'AGENT', value: ({ appVersion }) => appVersion },
+          { title: 'STATE', value: ({ status }) => status },
+          { title: 'CONNECTED TO', value: ({ locations }) => locations.join(' ') },
+          { title: 'LAST SEEN', value: ({ lastSeenAt }) => localTime(lastSeenAt) },
         ],
         'No Macs are activated. Create a license with `footbridge license create`, assign it to a location and run `footbridge device pair LOCATION`.',
       );
@@ -66,8 +52,7 @@ export function deviceCommand(program: Command): void {
     .description('print a code that pairs one Mac with a location; valid once, for 15 minutes')
     .action(async (locationId: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const path = `/operator/locations/${encodeURIComponent(locationId)}/pairing-codes`;
-      const created = await operator().call<PairingCode>('POST', path);
+      const created = await operator().ask(createPairingCode, { locationId });
       output.result(created.code, { ...created });
       output.hint(
         `For ${printable(locationId)}, with a seat of ${printable(created.license)}. Valid for 15 minutes, for one Mac. Its owner runs npx footbridge-agent@latest setup and enters the code.`,
@@ -86,7 +71,7 @@ export function deviceCommand(program: Command): void {
       await confirm(
         `Revoke ${printable(found.name)} (${found.deviceId})? It will no longer send or receive messages.`,
       );
-      const changed = await client.call<Device>('POST', `/operator/devices/${found.id}/revoke`);
+      const changed = await client.ask(revokeDevice, { id: found.id });
       output.result(`${printable(changed.name)} is revoked; its seat is free.`, { ...changed });
       output.hint(`To let it activate again: footbridge device restore ${found.id}`);
     });
@@ -98,13 +83,13 @@ export function deviceCommand(program: Command): void {
       const { output, operator } = contextOf(command);
       const client = operator();
       const { id } = await find(client, wanted);
-      const changed = await client.call<Device>('POST', `/operator/devices/${id}/restore`);
+      const changed = await client.ask(restoreDevice, { id });
       output.result(`${printable(changed.name)} can activate again.`, { ...changed });
     });
 }
 
 async function list(client: OperatorClient): Promise<readonly Device[]> {
-  return (await client.call<{ devices: Device[] }>('GET', '/operator/devices')).devices;
+  return (await client.ask(listDevices)).devices;
 }
 
 async function find(client: OperatorClient, wanted: string): Promise<Device> {

@@ -64,12 +64,12 @@ function listAll(output: Output): void {
     meaning,
   }));
   output.rows(
-    [...CODES.map((entry) => ({ ...entry })), ...closeCodes],
+    [...CODES, ...closeCodes],
     [
-      { title: 'CODE', value: (row) => String(row['code']) },
-      { title: 'CHANNEL', value: (row) => String(row['channel']) },
-      { title: 'HTTP', value: (row) => (typeof row['http'] === 'number' ? String(row['http']) : '') },
-      { title: 'MEANING', value: (row) => String(row['meaning']) },
+      { title: 'CODE', value: ({ code }) => code },
+      { title: 'CHANNEL', value: ({ channel }) => channel },
+      { title: 'HTTP', value: (row) => ('http' in row && row.http !== undefined ? String(row.http) : '') },
+      { title: 'MEANING', value: ({ meaning }) => meaning },
     ],
     '',
   );

@@ -43,18 +43,18 @@ export function findCommand(program: Command): void {
         throw usageError('find needs --phone or --contact; footbridge tail shows all messages');
       const { messages } = await operator().ask(listMessages, queryOf(options));
       output.rows(
-        messages.map((message) => ({ ...message })),
+        messages,
         [
-          { title: 'TIME', value: (row) => localTime(String(row['createdAt'])) },
-          { title: '', value: (row) => arrow({ direction: String(row['direction']) }) },
-          { title: 'LOCATION', value: (row) => String(row['locationId']) },
-          { title: 'MESSAGE', value: (row) => String(row['messageId'] ?? row['id']) },
+          { title: 'TIME', value: ({ createdAt }) => localTime(createdAt) },
+          { title: '', value: arrow },
+          { title: 'LOCATION', value: ({ locationId }) => locationId },
+          { title: 'MESSAGE', value: ({ messageId, id }) => messageId ?? id },
           {
             title: 'KIND',
-            value: (row) => `${String(row['kind'])} ${lengthOf({ length: Number(row['length']) })}`,
+            value: (message) => `${message.kind} ${lengthOf(message)}`,
           },
-          { title: 'STATUS', value: (row) => String(row['status']) },
-          { title: 'CODE', value: ({ code }) => (typeof code === 'string' ? code : '') },
+          { title: 'STATUS', value: ({ status }) => status },
+          { title: 'CODE', value: ({ code }) => code ?? '' },
         ],
         'No messages found. The journal keeps messages for JOURNAL_RETENTION_DAYS, 30 by default.',
       );

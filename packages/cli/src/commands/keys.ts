@@ -51,19 +51,19 @@ export function keysCommand(program: Command): void {
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       output.rows(
-        (await listKeys(operator())).map((key) => ({ ...key })),
+        await listKeys(operator()),
         [
-          { title: 'ID', value: (row) => String(row['id']).slice(0, 8) },
-          { title: 'LABEL', value: (row) => String(row['label']) },
-          { title: 'SCHEME', value: (row) => String(row['scheme']) },
-          { title: 'HEADER', value: (row) => String(row['header']) },
-          { title: 'FINGERPRINT', value: (row) => `${String(row['fingerprint']).slice(0, 16)}…` },
+          { title: 'ID', value: ({ id }) => id.slice(0, 8) },
+          { title: 'LABEL', value: ({ label }) => label },
+          { title: 'SCHEME', value: ({ scheme }) => scheme },
+          { title: 'HEADER', value: ({ header }) => header },
+          { title: 'FINGERPRINT', value: ({ fingerprint }) => `${fingerprint.slice(0, 16)}…` },
           {
             title: 'LOCATIONS',
-            value: (row) => (Array.isArray(row['locations']) ? String(row['locations'].length) : 'all'),
+            value: ({ locations }) => (locations === null ? 'all' : String(locations.length)),
           },
-          { title: 'STATE', value: (row) => (row['enabled'] === true ? 'enabled' : 'disabled') },
-          { title: 'SOURCE', value: (row) => String(row['source']) },
+          { title: 'STATE', value: ({ enabled }) => (enabled ? 'enabled' : 'disabled') },
+          { title: 'SOURCE', value: ({ source }) => source },
         ],
         'There are no keys, so every webhook gets 401. Add one with `footbridge keys add`.',
       );
@@ -109,11 +109,11 @@ export function keysCommand(program: Command): void {
           ...SIGNATURE_STEPS[row.step],
         })),
         [
-          { title: 'COUNT', value: (row) => String(row['count']) },
-          { title: 'LAST', value: (row) => localTime(String(row['lastAt'])) },
-          { title: 'HEADER', value: ({ header }) => (typeof header === 'string' ? header : '-') },
-          { title: 'STEP', value: (row) => String(row['step']) },
-          { title: 'MEANING', value: (row) => String(row['meaning']) },
+          { title: 'COUNT', value: ({ count }) => String(count) },
+          { title: 'LAST', value: ({ lastAt }) => localTime(lastAt) },
+          { title: 'HEADER', value: ({ header }) => header },
+          { title: 'STEP', value: ({ step }) => step },
+          { title: 'MEANING', value: ({ meaning }) => meaning },
         ],
         'The node that responded has rejected no signatures within the last hour.',
       );

@@ -43,14 +43,14 @@ export function licenseCommand(program: Command): void {
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       output.rows(
-        (await listLicenses(operator())).map((entry) => ({ ...entry })),
+        await listLicenses(operator()),
         [
-          { title: 'ID', value: (row) => String(row['id']) },
-          { title: 'LABEL', value: (row) => String(row['label']) },
-          { title: 'KEY', value: (row) => `FB-…-${String(row['keyHint'])}` },
-          { title: 'STATE', value: (row) => String(row['status']) },
-          { title: 'SEATS', value: ({ seats }) => (isSeats(seats) ? `${seats.used} of ${seats.max}` : '') },
-          { title: 'CREATED', value: (row) => String(row['createdAt']).slice(0, 10) },
+          { title: 'ID', value: ({ id }) => id },
+          { title: 'LABEL', value: ({ label }) => label },
+          { title: 'KEY', value: ({ keyHint }) => `FB-…-${keyHint}` },
+          { title: 'STATE', value: ({ status }) => status },
+          { title: 'SEATS', value: ({ seats }) => `${seats.used} of ${seats.max}` },
+          { title: 'CREATED', value: ({ createdAt }) => createdAt.slice(0, 10) },
         ],
         'There are no licenses. Create one with `footbridge license create LABEL --seats N`.',
       );
@@ -131,6 +131,3 @@ async function change(
 }
 
 const seatsText = (count: number) => (count === 1 ? '1 seat' : `${count} seats`);
-
-const isSeats = (value: unknown): value is { used: number; max: number } =>
-  typeof value === 'object' && value !== null && 'used' in value && 'max' in value;

@@ -1,12 +1,11 @@
+import { assignLocation, disconnectLocation, listLocations } from '@footbridge/protocol/operator/accounts';
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
-import type { Row } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { EXIT, CliError } from '../cli-error.ts';
 import { localTime } from '../format-time.ts';
 import { describeLocation } from './describe-location.ts';
-import type { Location } from './describe-location.ts';
 import { findLicense } from './license.ts';
 
 const EXAMPLES = `
@@ -24,25 +23,19 @@ export function locationCommand(program: Command): void {
     .description('list all locations')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { locations } = await operator().call<{ locations: Location[] }>('GET', '/operator/locations');
+      const { locations } = await operator().ask(listLocations);
       output.rows(
-        locations.map((entry) => ({ ...entry })),
+        locations,
         [
-          { title: 'LOCATION', value: (row) => String(row['locationId']) },
-          {
-            title: 'STATE',
-            value: ({ state, claimed }) => (claimed === true ? 'claimed, not assigned' : String(state)),
-          },
-          { title: 'LICENSE', value: ({ license }) => (typeof license === 'string' ? license : '–') },
-          { title: 'MAC', value: (row) => nested(row, 'connected', 'name') ?? 'not connected' },
+          { title: 'LOCATION', value: ({ locationId }) => locationId },
+          { title: 'STATE', value: ({ state, claimed }) => (claimed ? 'claimed, not assigned' : state) },
+          { title: 'LICENSE', value: ({ license }) => license ?? '–' },
+          { title: 'MAC', value: ({ connected }) => connected?.name ?? 'not connected' },
           {
             title: 'SINCE',
-            value(row) {
-              const since = nested(row, 'connected', 'since');
-              return since === undefined ? '' : localTime(since);
-            },
+            value: ({ connected }) => (connected === null ? '' : localTime(connected.since)),
           },
-          { title: 'OAUTH', value: (row) => nested(row, 'oauth', 'state') ?? '–' },
+          { title: 'OAUTH', value: ({ oauth }) => oauth?.state ?? '–' },
         ],
         'There are no locations. One appears when a Mac registers for it or the CRM app is installed in it.',
       );
@@ -53,7 +46,7 @@ export function locationCommand(program: Command): void {
     .description('show a location and the state of its Mac: permissions, queue, last messages')
     .action(async (locationId: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { locations } = await operator().call<{ locations: Location[] }>('GET', '/operator/locations');
+      const { locations } = await operator().ask(listLocations);
       const found = locations.find((entry) => entry.locationId === locationId);
       if (found === undefined)
         throw new CliError(`no location ${locationId}`, {
@@ -70,7 +63,7 @@ export function locationCommand(program: Command): void {
       const { output, operator } = contextOf(command);
       const client = operator();
       const { id: licenseId } = await findLicense(client, wanted);
-      const changed = await client.call<Location>('PUT', pathOf(locationId), { licenseId });
+      const changed = await client.ask(assignLocation, { locationId, licenseId });
       output.result(`${printable(locationId)} belongs to ${printable(changed.license ?? '')}.`, {
         ...changed,
       });
@@ -85,7 +78,7 @@ export function locationCommand(program: Command): void {
       await confirm(
         `Release ${printable(locationId)}? Its Mac will be disconnected, and another license can claim it.`,
       );
-      const changed = await client.call<Location>('PUT', pathOf(locationId), { licenseId: null });
+      const changed = await client.ask(assignLocation, { locationId, licenseId: null });
       output.result(`${printable(locationId)} is released.`, { ...changed });
     });
 
@@ -94,24 +87,12 @@ export function locationCommand(program: Command): void {
     .description('disconnect the Mac of a location; it reconnects after a minute')
     .action(async (locationId: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const result = await operator().call<{ wasConnected: boolean }>(
-        'POST',
-        `${pathOf(locationId)}/disconnect`,
-      );
+      const result = await operator().ask(disconnectLocation, { locationId });
       output.result(
         result.wasConnected
           ? `The Mac of ${printable(locationId)} was disconnected.`
           : `No Mac was connected to ${printable(locationId)}.`,
-        { locationId, ...result },
+        { ...result },
       );
     });
-}
-
-const pathOf = (locationId: string) => `/operator/locations/${encodeURIComponent(locationId)}`;
-
-function nested(row: Row, parent: string, name: string): string | undefined {
-  const object = row[parent];
-  if (typeof object !== 'object' || object === null) return undefined;
-  const value: unknown = Reflect.get(object, name);
-  return typeof value === 'string' ? value : undefined;
 }

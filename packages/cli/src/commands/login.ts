@@ -93,8 +93,8 @@ export function profilesCommand(program: Command): void {
       output.rows(
         [...readProfiles(io.env)].map(([profile, { url }]) => ({ profile, url })),
         [
-          { title: 'PROFILE', value: (row) => String(row['profile']) },
-          { title: 'SERVICE', value: (row) => String(row['url']) },
+          { title: 'PROFILE', value: ({ profile }) => profile },
+          { title: 'SERVICE', value: ({ url }) => url },
         ],
         'There are no profiles. Save one with `footbridge login NAME --url URL`.',
       );

@@ -55,12 +55,12 @@ export function optOutCommand(program: Command): void {
         ...(options.phone !== undefined && { phone: phoneOf(options.phone) }),
       });
       output.rows(
-        optOuts.map((entry) => ({ ...entry })),
+        optOuts,
         [
-          { title: 'LOCATION', value: (row) => String(row['locationId']) },
-          { title: 'SINCE', value: (row) => localTime(String(row['since'])) },
-          { title: 'SOURCE', value: (row) => SOURCES[row['source'] as keyof typeof SOURCES] },
-          { title: 'NUMBER HASH', value: (row) => String(row['hash']).slice(0, 12) },
+          { title: 'LOCATION', value: ({ locationId }) => locationId },
+          { title: 'SINCE', value: ({ since }) => localTime(since) },
+          { title: 'SOURCE', value: ({ source }) => SOURCES[source] },
+          { title: 'NUMBER HASH', value: ({ hash }) => hash.slice(0, 12) },
         ],
         options.phone === undefined ? 'No one has opted out.' : 'This person has not opted out.',
       );

@@ -91,11 +91,11 @@ function retentionCommand(privacy: Command): void {
       const { defaults, locations } = await client.ask(listRetention);
       if (locationId === undefined) {
         output.rows(
-          [{ locationId: 'all others', ...defaults }, ...locations].map((row) => ({ ...row })),
+          [{ locationId: 'all others', ...defaults }, ...locations],
           [
-            { title: 'LOCATION', value: (row) => String(row['locationId']) },
-            { title: 'JOURNAL (DAYS)', value: (row) => shownDays(row['journalDays']) },
-            { title: 'FILES (DAYS)', value: (row) => shownDays(row['assetDays']) },
+            { title: 'LOCATION', value: (row) => row.locationId },
+            { title: 'JOURNAL (DAYS)', value: ({ journalDays }) => shownDays(journalDays) },
+            { title: 'FILES (DAYS)', value: ({ assetDays }) => shownDays(assetDays) },
           ],
           '',
         );
@@ -117,7 +117,7 @@ function retentionCommand(privacy: Command): void {
     });
 }
 
-const shownDays = (days: unknown): string => (typeof days === 'number' ? String(days) : 'default');
+const shownDays = (days: number | null): string => (days === null ? 'default' : String(days));
 
 /** Returns null for `default`, and the current value without the option. */
 function daysOf(option: string, text: string | undefined, current: number | null): number | null {

@@ -40,10 +40,10 @@ export function tokenCommand(program: Command): void {
       output.rows(
         tokens.map((entry) => ({ ...entry, scope: scopeOf(entry) })),
         [
-          { title: 'ID', value: (row) => String(row['id']) },
-          { title: 'LABEL', value: (row) => String(row['label']) },
-          { title: 'SCOPE', value: (row) => String(row['scope']) },
-          { title: 'CREATED', value: (row) => String(row['createdAt']).slice(0, 10) },
+          { title: 'ID', value: ({ id }) => id },
+          { title: 'LABEL', value: ({ label }) => label },
+          { title: 'SCOPE', value: ({ scope }) => scope },
+          { title: 'CREATED', value: ({ createdAt }) => createdAt.slice(0, 10) },
         ],
         'There are no tokens for others. Create one with `footbridge token create LABEL --read-only`.',
       );

@@ -1,4 +1,5 @@
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
+import { showSession } from '@footbridge/protocol/operator/session';
 import { Argument, Option } from 'commander';
 import type { Command } from 'commander';
 
@@ -52,7 +53,7 @@ export function triggerCommand(program: Command): void {
       if (event === undefined) return;
       const client = options.wait === undefined ? undefined : operator();
       // Fails before the event if --wait could not follow it.
-      await client?.call('GET', '/operator/session');
+      await client?.ask(showSession);
       beforeChange(`trigger ${name} on the simulated Mac`);
       const { guid, sentence } = await event.trigger(mac, options);
       output.result(sentence, { event: name, guid });
