@@ -376,6 +376,44 @@ describe('tokens', () => {
     expect((await state())?.state).toBe('active');
   });
 
+  it('O6 that no key decrypts are shown as unreadable, with the cause and the remedy, until the former key is back', async () => {
+    const [former, present] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
+    const bridge = await start({ env: { CRM_OAUTH_ENCRYPTION_KEY: former } });
+    await bridge.authorise(LOCATION);
+    bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
+    const [remedy, cause] = [
+      expect.stringMatching(/Add the former key/),
+      expect.stringMatching(/is not in CRM_OAUTH_ENCRYPTION_KEY/),
+    ];
+    const issues = async () => {
+      await bridge.clock.skip(60_000);
+      const { body } = await bridge.operator('GET', '/operator/issues');
+      return (body['issues'] as { kind: string }[]).filter(({ kind }) => kind === 'tokens_unreadable');
+    };
+
+    await bridge.restart({ CRM_OAUTH_ENCRYPTION_KEY: present });
+    const issue = { locationIds: [LOCATION], sentence: cause, action: remedy };
+    expect(await until(async () => ((await issues()).length > 0 ? issues() : undefined))).toMatchObject([
+      issue,
+    ]);
+    const { body: listed } = await bridge.operator('GET', '/operator/grants');
+    const problem = { sentence: cause, action: remedy };
+    expect(listed['grants']).toMatchObject([{ state: 'unreadable', problem }]);
+    const { body: locations } = await bridge.operator('GET', '/operator/locations');
+    expect(locations['locations']).toMatchObject([{ locationId: LOCATION, oauth: { state: 'unreadable' } }]);
+    const { body: tenants } = await bridge.operator('GET', '/operator/tenants');
+    expect(tenants['tenants']).toMatchObject([{ problem: { link: 'grant', ...problem } }]);
+
+    await bridge.restart({ CRM_OAUTH_ENCRYPTION_KEY: `${present},${former}` });
+    const mac = await bridge.mac();
+    expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
+      outcome: 'delivered',
+    });
+    await until(async () => (await issues()).length === 0);
+    const { body: again } = await bridge.operator('GET', '/operator/grants');
+    expect(again['grants']).toMatchObject([{ state: 'active', lastError: null, problem: null }]);
+  });
+
   it('O8 of a paused location stay stored', async () => {
     const bridge = await start();
     await bridge.authorise(LOCATION);

@@ -53,6 +53,17 @@ describe('footbridge location show on a terminal', () => {
     ).toContain('No Mac is connected. The last one was Front desk.');
   });
 
+  it('says why tokens are unreadable, and what to do', () => {
+    expect(
+      describeLocation(location({ oauth: { state: 'unreadable', expiresAt: null, lastError: null } }))
+        .split('\n')
+        .slice(0, 2),
+    ).toEqual([
+      'loc1 belongs to Office. OAuth: unreadable.',
+      'Its tokens were encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY. Add the former key, or install the app again.',
+    ]);
+  });
+
   it('says that a Mac has not reported its state', () => {
     expect(withState(null)).toEqual([
       'loc1 belongs to Office. OAuth: active.',

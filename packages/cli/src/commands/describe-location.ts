@@ -19,6 +19,10 @@ export function describeLocation(location: Location): string {
   const { locationId, license, claimed, connected, lastDevice, oauth } = location;
   const owner = license === null ? 'belongs to no license' : `belongs to ${license}`;
   const lines = [`${locationId} ${owner}. OAuth: ${oauth?.state ?? 'not authorised'}.`];
+  if (oauth?.state === 'unreadable')
+    lines.push(
+      'Its tokens were encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY. Add the former key, or install the app again.',
+    );
   if (claimed)
     lines.push(
       `A Mac claimed it, and it is not assigned. To confirm: footbridge location assign ${locationId} LICENSE`,

@@ -329,6 +329,7 @@ export const ISSUE_NAMES: Readonly<Record<string, string>> = {
   store_unreadable: 'Message store unreadable',
   permission_lost: 'Permission missing',
   grant_revoked: 'Grant revoked',
+  tokens_unreadable: 'Tokens unreadable',
   crm_rejecting: 'CRM rejects calls',
   queue_old: 'Messages waiting on the Mac',
   sends_failing: 'Texts fail',

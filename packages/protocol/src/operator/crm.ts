@@ -2,6 +2,9 @@ import { list, nullable, object, strict } from '../schema.ts';
 import { call } from './call.ts';
 import { atMost, count, countOrNull, flag, oneOf, text, textOrNull, time, timeOrNull } from './parts.ts';
 
+/** Why the service cannot read the tokens, and what to do. */
+const tokenProblem = nullable(object({ sentence: text, action: text }));
+
 export const listGrants = call('GET', '/operator/grants', {
   summary: 'The grants of the CRM, without their tokens',
   locations: 'none',
@@ -15,10 +18,20 @@ export const listGrants = call('GET', '/operator/grants', {
         expiresAt: timeOrNull,
         refreshedAt: time,
         lastError: textOrNull,
+        problem: tokenProblem,
       }),
     ),
-    privateTokens: list(object({ locationId: text, state: oneOf('active', 'unreadable'), updatedAt: time })),
+    privateTokens: list(
+      object({
+        locationId: text,
+        state: oneOf('active', 'unreadable'),
+        updatedAt: time,
+        problem: tokenProblem,
+      }),
+    ),
   }),
+  notes:
+    '`state` is `expected`, `active`, `reauth_required`, `uninstalled` or `unreadable`; `problem` says why tokens are unreadable and what to do, else it is null.',
 });
 
 export const removeGrant = call('DELETE', '/operator/grants/:locationId', {

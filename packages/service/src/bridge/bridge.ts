@@ -423,6 +423,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     suspects,
     overview: macs.overview,
     tenants: crm.tenants,
+    unreadableTokens: crm.unreadableTokens,
     lines,
     occurrences,
   });

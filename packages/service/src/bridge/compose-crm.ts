@@ -45,6 +45,7 @@ import { phoneCheck, recordedForms, recordedPhone } from '../flows/outbound/chec
 import type { OutboundDeps } from '../flows/outbound/receive-webhook.ts';
 import type { Audit } from '../ports/audit/audit.ts';
 import type { Changes } from '../ports/changes/changes.ts';
+import type { Grants } from '../ports/grants/grants.ts';
 import { createSqlGrants } from '../ports/grants/grants-sql.ts';
 import { createVault } from '../ports/grants/vault.ts';
 import { createSqlGuids } from '../ports/guids/guids-sql.ts';
@@ -89,6 +90,8 @@ export interface CrmSide {
   readonly handleAppEvent: AppEvents['handle'] | undefined;
   readonly handleDnd: ReturnType<typeof createDndEvents>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
+  /** The owners of tokens in use that no configured key has encrypted. */
+  readonly unreadableTokens: Grants['unreadable'];
   /** Calls an address once, in the way the CRM is called. */
   readonly probe: (address: string) => Promise<Probe>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
@@ -322,9 +325,13 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     tenants: {
       crmCalls: (locationId) => recentCalls.of(locationId),
       async privateTokenCheck() {
-        if (config.oauth.state === 'ready') return () => false;
+        if (config.oauth.state === 'ready') return () => 'none';
         return await privateTokenCheck({ ...config.privateTokens, grants, knownLocations });
       },
+    },
+    async unreadableTokens() {
+      const found = (await grants?.unreadable()) ?? [];
+      return found.filter(({ kind }) => (kind === 'private') === (config.oauth.state !== 'ready'));
     },
     probe: (address) => probeAddress({ transport, clock }, address),
     publicRoutes: [

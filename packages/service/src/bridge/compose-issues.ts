@@ -29,6 +29,7 @@ export interface IssuesDeps {
   readonly suspects: Pick<Suspects, 'list'>;
   readonly overview: Pick<Overview, 'licenses' | 'macs' | 'pages' | 'recentLocations'>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
+  readonly unreadableTokens: () => Promise<IssueFacts['unreadableTokens']>;
   readonly lines: LineWatch;
   readonly occurrences: IssueOccurrences;
 }
@@ -49,7 +50,7 @@ const REPORT_MS = 60_000;
 /** Composes the check that opens and closes issues, and the figures of the last day. */
 export function composeIssues(
   context: BridgeContext,
-  { database, journal, suspects, overview, tenants, lines, occurrences }: IssuesDeps,
+  { database, journal, suspects, overview, tenants, unreadableTokens, lines, occurrences }: IssuesDeps,
 ): (app: FastifyInstance) => void {
   const { config, clock, log, life, metrics, node } = context;
   const issues = createSqlIssues({ db: database.db, clock });
@@ -57,7 +58,7 @@ export function composeIssues(
 
   async function facts(): Promise<IssueFacts> {
     const at = clock.now();
-    const [macs, licenses, { messages: uncertain }, setAside, disk, stuck] = await Promise.all([
+    const [macs, licenses, { messages: uncertain }, setAside, unreadable, disk, stuck] = await Promise.all([
       overview.macs(),
       overview.licenses(),
       journal.list({
@@ -67,6 +68,7 @@ export function composeIssues(
         limit: MAX_UNCERTAIN,
       }),
       suspects.list(),
+      unreadableTokens(),
       diskSpace(config.dataDir),
       journal.unfinishedSends(at - DAY_MS, at - STUCK_MS),
     ]);
@@ -85,6 +87,7 @@ export function composeIssues(
       uncertain,
       // The file is delivered, so there is nothing to decide about it.
       setAside: setAside.filter((found) => found.kind !== 'file' || found.at > at - DAY_MS),
+      unreadableTokens: unreadable,
       rejectedSignatures: occurrences.rejectedSignatures.of('webhooks'),
       seatsRefused,
       licenses: licenses.map(({ id, label, seats }) => ({

@@ -65,6 +65,7 @@ describe('the grants of locations', () => {
           expiresAt: '2026-02-01T00:00:00.000Z',
           refreshedAt: '2026-01-01T00:00:00.000Z',
           lastError: '400 Invalid grant',
+          problem: null,
         },
       ],
       privateTokens: [],

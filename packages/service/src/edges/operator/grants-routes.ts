@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Audit } from '../../ports/audit/audit.ts';
 import type { Changes } from '../../ports/changes/changes.ts';
+import { UNREADABLE_TOKENS } from '../../ports/grants/grants.ts';
 import type { Grants, GrantView } from '../../ports/grants/grants.ts';
 import { isoTime, operatorError } from './operator-request.ts';
 import { serveCall } from './serve-call.ts';
@@ -46,6 +47,7 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
         locationId,
         state: isReadable ? ('active' as const) : ('unreadable' as const),
         updatedAt: isoTime(updatedAt),
+        problem: isReadable ? null : problemOf('private'),
       })),
     }));
 
@@ -68,6 +70,11 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   };
 }
 
+const problemOf = (kind: keyof typeof UNREADABLE_TOKENS.actions) => ({
+  sentence: UNREADABLE_TOKENS.sentence,
+  action: UNREADABLE_TOKENS.actions[kind],
+});
+
 const view = (grant: GrantView) => ({
   kind: grant.kind,
   ownerId: grant.ownerId,
@@ -76,4 +83,5 @@ const view = (grant: GrantView) => ({
   expiresAt: grant.expiresAt === 0 ? null : isoTime(grant.expiresAt),
   refreshedAt: isoTime(grant.refreshedAt),
   lastError: grant.lastError,
+  problem: grant.state === 'unreadable' ? problemOf('grant') : null,
 });

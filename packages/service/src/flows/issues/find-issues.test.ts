@@ -10,6 +10,7 @@ const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
   tenants: [],
   uncertain: [],
   setAside: [],
+  unreadableTokens: [],
   rejectedSignatures: { count: 0, since: AT },
   seatsRefused: new Map(),
   licenses: [],
@@ -76,6 +77,18 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
     },
     /^2 messages are set aside: .* 1 file is stored unexamined: /,
     /footbridge redeliver ID/,
+  ],
+  [
+    'tokens_unreadable',
+    {
+      unreadableTokens: [
+        { kind: 'company', ownerId: 'comp1' },
+        { kind: 'location', ownerId: 'loc1' },
+        { kind: 'location', ownerId: 'loc2' },
+      ],
+    },
+    /cannot be called for 1 agency and 2 locations. .* CRM_OAUTH_ENCRYPTION_KEY/,
+    /Add the former key .* install the app again/,
   ],
   [
     'seats_exhausted',

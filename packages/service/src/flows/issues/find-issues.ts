@@ -1,3 +1,4 @@
+import { UNREADABLE_TOKENS } from '../../ports/grants/grants.ts';
 import type { Finding, IssueKind } from '../../ports/issues/issues.ts';
 
 /** A broken link between the CRM and a customer, as shown to the operator. */
@@ -32,6 +33,8 @@ export interface IssueFacts {
     readonly locationId: string;
     readonly at: number;
   }[];
+  /** The owners of tokens that no configured key has encrypted. */
+  readonly unreadableTokens: readonly { readonly kind: string; readonly ownerId: string }[];
   /** Webhooks whose signature header is known but whose signature no key verifies. */
   readonly rejectedSignatures: Occurrences;
   /** By license. */
@@ -64,6 +67,7 @@ const MIN_FREE_BYTES = 500_000_000;
 export function findIssues(facts: IssueFacts): Finding[] {
   return [
     ...facts.tenants.flatMap(ofTenant),
+    ...unreadableTokens(facts),
     ...rejectedSignatures(facts),
     ...uncertainDeliveries(facts),
     ...messagesSetAside(facts),
@@ -101,6 +105,29 @@ function ofTenant({ locationId, hadMac, broken }: IssueFacts['tenants'][number])
     if (kind === null || (kind === 'mac_offline' && !hadMac)) return [];
     return [{ kind, subject: locationId, locationIds: [locationId], sentence, action, since }];
   });
+}
+
+/** One issue for all of them: they have one cause. */
+function unreadableTokens({ unreadableTokens: found }: IssueFacts): Finding[] {
+  const companies = found.filter(({ kind }) => kind === 'company').length;
+  const locationIds = found.filter(({ kind }) => kind !== 'company').map(({ ownerId }) => ownerId);
+  if (found.length === 0) return [];
+  const owners = [
+    ...(companies > 0 ? [counted(companies, 'agency', 'agencies')] : []),
+    ...(locationIds.length > 0 ? [counted(locationIds.length, 'location')] : []),
+  ];
+  const isPrivate = found.some(({ kind }) => kind === 'private');
+  return [
+    {
+      kind: 'tokens_unreadable',
+      subject: '',
+      // No location has lost its token yet.
+      locationIds: locationIds.length === 0 ? null : locationIds,
+      sentence: `The CRM cannot be called for ${owners.join(' and ')}. ${UNREADABLE_TOKENS.sentence}`,
+      action: UNREADABLE_TOKENS.actions[isPrivate ? 'private' : 'grant'],
+      since: null,
+    },
+  ];
 }
 
 function rejectedSignatures({ rejectedSignatures: { count, since } }: IssueFacts): Finding[] {
@@ -213,4 +240,5 @@ function fullDisk({ disk: { host, freeBytes, totalBytes } }: IssueFacts): Findin
 }
 
 const areCounted = (count: number, noun: string) => `${counted(count, noun)} ${count === 1 ? 'is' : 'are'}`;
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const counted = (count: number, noun: string, plural = `${noun}s`) =>
+  `${count} ${count === 1 ? noun : plural}`;

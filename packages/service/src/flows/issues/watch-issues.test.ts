@@ -17,6 +17,7 @@ const NOTHING: IssueFacts = {
   tenants: [],
   uncertain: [],
   setAside: [],
+  unreadableTokens: [],
   rejectedSignatures: { count: 0, since: 0 },
   seatsRefused: new Map(),
   licenses: [],

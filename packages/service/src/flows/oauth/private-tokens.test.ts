@@ -53,13 +53,18 @@ describe('private integration tokens', () => {
       privateTokenCheck({
         single,
         byLocation: new Map([['loc1', 'pit-settings']]),
-        grants: { privateTokens: async () => [{ locationId: 'loc2', updatedAt: 0, isReadable: true }] },
+        grants: {
+          privateTokens: async () => [
+            { locationId: 'loc2', updatedAt: 0, isReadable: true },
+            { locationId: 'loc4', updatedAt: 0, isReadable: false },
+          ],
+        },
         knownLocations: async () => locations,
       });
-    const served = (has: (locationId: string) => boolean) => ['loc1', 'loc2', 'loc3'].filter(has);
-    expect(served(await check(undefined, 1))).toEqual(['loc1', 'loc2']);
-    expect(served(await check('pit-one', 1))).toEqual(['loc1', 'loc2', 'loc3']);
-    expect(served(await check('pit-one', 2))).toEqual(['loc1', 'loc2']);
+    const states = (of: (locationId: string) => string) => ['loc1', 'loc2', 'loc3', 'loc4'].map(of);
+    expect(states(await check(undefined, 1))).toEqual(['private', 'private', 'none', 'unreadable']);
+    expect(states(await check('pit-one', 1))).toEqual(['private', 'private', 'private', 'private']);
+    expect(states(await check('pit-one', 2))).toEqual(['private', 'private', 'none', 'unreadable']);
   });
 
   it('I4 serve only calls that do not require OAuth, and never beside it', async () => {

@@ -41,7 +41,7 @@ export function createPrivateTokens(
   };
 }
 
-/** Resolves with a function that returns whether a private integration token serves a known location. */
+/** Resolves with a function that returns whether a private integration token serves a known location, and whether it can be read. */
 export async function privateTokenCheck({
   single,
   byLocation,
@@ -49,8 +49,15 @@ export async function privateTokenCheck({
   knownLocations,
 }: Pick<PrivateTokenDeps, 'single' | 'byLocation' | 'knownLocations'> & {
   readonly grants: Pick<Grants, 'privateTokens'> | undefined;
-}): Promise<(locationId: string) => boolean> {
-  const stored = new Set(((await grants?.privateTokens()) ?? []).map(({ locationId }) => locationId));
+}): Promise<(locationId: string) => 'private' | 'unreadable' | 'none'> {
+  const stored = new Map(
+    ((await grants?.privateTokens()) ?? []).map(({ locationId, isReadable }) => [locationId, isReadable]),
+  );
   const isSingleUsed = single !== undefined && (await knownLocations()) <= 1;
-  return (locationId) => isSingleUsed || stored.has(locationId) || byLocation.has(locationId);
+  return (locationId) => {
+    if (isSingleUsed || byLocation.has(locationId)) return 'private';
+    const isReadable = stored.get(locationId);
+    if (isReadable === undefined) return 'none';
+    return isReadable ? 'private' : 'unreadable';
+  };
 }

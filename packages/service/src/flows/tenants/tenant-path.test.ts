@@ -57,6 +57,18 @@ describe('the first broken link is the problem', () => {
       /no longer accepts the token \(invalid_grant\)/,
       /Install the app again/,
     ],
+    [
+      'grant',
+      { grant: { state: 'unreadable', lastError: null } },
+      /encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY/,
+      /Add the former key .* install the app again/,
+    ],
+    [
+      'grant',
+      { token: 'unreadable', grant: null },
+      /encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY/,
+      /Add the former key .* set the private integration token again/,
+    ],
     ['mac', { mac: null }, /“Front desk” is not connected/, /switched on/],
     ['mac', { mac: null, lastMac: null }, /No Mac has ever connected/, /Pair a Mac/],
     [

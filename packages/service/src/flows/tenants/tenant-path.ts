@@ -1,3 +1,4 @@
+import { UNREADABLE_TOKENS } from '../../ports/grants/grants.ts';
 import type { IssueKind } from '../../ports/issues/issues.ts';
 import type { StateReport } from '../../ports/switchboard/switchboard.ts';
 
@@ -30,7 +31,7 @@ export interface Link {
 /** A broken link, and what to do about it. */
 export interface Problem {
   readonly link: LinkName;
-  /** The kind of its issue; null: a location that is not set up yet has no issue. */
+  /** The kind of its issue. Null: the location is not set up yet and has none, or it is part of an issue of several locations. */
   readonly kind: IssueKind | null;
   /** Whether nothing gets through. */
   readonly isDead: boolean;
@@ -49,8 +50,8 @@ export interface TenantPath {
 
 export interface TenantFacts {
   readonly locationId: string;
-  /** Where calls to the CRM get their token from. */
-  readonly token: 'oauth' | 'private' | 'none';
+  /** Where calls to the CRM get their token from. `unreadable`: no key decrypts the private integration token. */
+  readonly token: 'oauth' | 'private' | 'unreadable' | 'none';
   readonly grant: { readonly state: string; readonly lastError: string | null } | null;
   readonly lastWebhookAt: number | null;
   /** The Mac that holds the location now. */
@@ -154,7 +155,7 @@ function installed({ token, grant: granted }: TenantFacts): Finding {
       { kind: null },
     );
   if (token === 'oauth') return ok('The app is installed.');
-  if (token === 'private') return ok('A private integration token is set.');
+  if (token === 'private' || token === 'unreadable') return ok('A private integration token is set.');
   return broken(
     'The app is not installed in this sub-account, and no private integration token is set.',
     'Install the app in HighLevel, or set a private integration token.',
@@ -170,6 +171,10 @@ function webhook({ lastWebhookAt }: TenantFacts): Finding {
 
 function grant({ token, grant: granted }: TenantFacts): Finding {
   if (token === 'none') return waiting('There is no token yet.');
+  if (token === 'unreadable' || granted?.state === 'unreadable') {
+    const { sentence, actions } = UNREADABLE_TOKENS;
+    return broken(sentence, token === 'unreadable' ? actions.private : actions.grant, { kind: null });
+  }
   if (granted === null) return ok('Private integration tokens do not expire.');
   if (granted.state === 'active') return ok('The CRM accepts the token.');
   return broken(

@@ -20,10 +20,12 @@ export interface TenantLocation {
   readonly oauth: { readonly state: string; readonly lastError: string | null } | null;
 }
 
+export type PrivateTokenOf = (locationId: string) => Exclude<TenantFacts['token'], 'oauth'>;
+
 export interface TenantsDeps {
   readonly locations: () => Promise<readonly TenantLocation[]>;
   /** Resolves with a function that returns whether a private integration token serves a location. */
-  readonly privateTokenCheck: () => Promise<(locationId: string) => boolean>;
+  readonly privateTokenCheck: () => Promise<PrivateTokenOf>;
   readonly journal: Pick<JournalReader, 'lastWebhooks'>;
   readonly crmCalls: (locationId: string) => RecentCalls;
   readonly traffic: (locationId: string) => LineTraffic;
@@ -82,10 +84,10 @@ export async function visitTenants<Location extends TenantLocation>(
   pages: AsyncIterable<readonly Location[]>,
   visit: (location: Location, broken: readonly Problem[]) => void,
 ): Promise<void> {
-  const hasPrivateToken = await deps.privateTokenCheck();
+  const privateTokenOf = await deps.privateTokenCheck();
   for await (const page of pages)
     for (const location of page)
-      visit(location, brokenLinks(factsOf(deps, location, tokenOf(location, hasPrivateToken))));
+      visit(location, brokenLinks(factsOf(deps, location, tokenOf(location, privateTokenOf))));
 }
 
 /** Returns whether texts get through the line of a location, whatever the state of its grant. */
@@ -101,20 +103,19 @@ async function tenantFacts(
   { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
 ): Promise<{ facts: TenantFacts; license: string | null; claimed: boolean }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
-  const hasPrivateToken = await deps.privateTokenCheck();
+  const privateTokenOf = await deps.privateTokenCheck();
   return locations.map((location) => ({
     license: location.license,
     claimed: location.claimed,
-    facts: factsOf(deps, location, tokenOf(location, hasPrivateToken)),
+    facts: factsOf(deps, location, tokenOf(location, privateTokenOf)),
   }));
 }
 
 function tokenOf(
   { locationId, oauth }: TenantLocation,
-  hasPrivateToken: (locationId: string) => boolean,
+  privateTokenOf: PrivateTokenOf,
 ): TenantFacts['token'] {
-  if (oauth !== null) return 'oauth';
-  return hasPrivateToken(locationId) ? 'private' : 'none';
+  return oauth === null ? privateTokenOf(locationId) : 'oauth';
 }
 
 const factsOf = (

@@ -12,12 +12,13 @@ import type {
   Grant,
   GrantKind,
   Grants,
-  GrantState,
   GrantView,
   InstallEvent,
   NewGrant,
+  StoredGrantState,
   Tokens,
 } from './grants.ts';
+import { KEY_ID_LENGTH } from './vault.ts';
 import type { Vault } from './vault.ts';
 
 export interface SqlGrantsDeps {
@@ -27,6 +28,8 @@ export interface SqlGrantsDeps {
 }
 
 type Row = Selectable<Schema['oauth_grants']>;
+/** The ids of the keys, or the complete columns, which begin with them. */
+type KeyIds = Pick<Row, 'access_token' | 'refresh_token'>;
 type Queries = Database | Transaction<Schema>;
 
 /** On PostgreSQL a refresh holds a pooled connection during a network call. The limit keeps connections free for other queries. */
@@ -49,24 +52,26 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
     expires_at: tokens.expiresAt,
   });
 
+  const viewOf = (row: Parameters<typeof storedView>[0] & KeyIds): GrantView =>
+    canOpen(row) ? storedView(row) : unreadable(storedView(row));
+
+  /** By the ids of the keys: decrypting all grants for each list would take long. */
+  const canOpen = ({ access_token, refresh_token }: KeyIds): boolean =>
+    vault.hasKeyOf(access_token) && (refresh_token === null || vault.hasKeyOf(refresh_token));
+
   function opened(row: Row): Grant {
     const { kind, owner_id: owner } = row;
     if (row.state === 'expected' || row.state === 'uninstalled')
-      return { ...viewOf(row), accessToken: '', refreshToken: null };
+      return { ...storedView(row), accessToken: '', refreshToken: null };
     const accessToken = vault.open(row.access_token, { kind, owner, field: 'access_token' });
     const refreshToken =
       row.refresh_token === null
         ? null
         : vault.open(row.refresh_token, { kind, owner, field: 'refresh_token' });
-    const view = viewOf(row);
+    const view = storedView(row);
     const tokens = { accessToken: accessToken ?? '', refreshToken: refreshToken ?? null };
     if (accessToken !== undefined && refreshToken !== undefined) return { ...view, ...tokens };
-    return {
-      ...view,
-      ...tokens,
-      state: 'reauth_required',
-      lastError: 'no encryption key decrypts this grant',
-    };
+    return { ...unreadable(view), ...tokens };
   }
 
   /** Replaces the tokens that were read as `grant`, unless they were refreshed in between: then the newer ones stay. */
@@ -208,6 +213,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         const rows = await db
           .selectFrom('oauth_grants')
           .select(VIEWED)
+          .select(KEY_IDS)
           .orderBy('kind')
           .orderBy('owner_id')
           .execute();
@@ -219,6 +225,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           db
             .selectFrom('oauth_grants')
             .select(VIEWED)
+            .select(KEY_IDS)
             .where('kind', '=', 'location')
             .where('owner_id', 'in', chunk)
             .execute(),
@@ -312,6 +319,25 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           updatedAt: row.updated_at,
           isReadable: vault.open(row.token, privatePlace(row.location_id)) !== undefined,
         }));
+      }),
+    unreadable: () =>
+      guarded(async () => {
+        const keys = await db
+          .selectFrom('oauth_grants')
+          .select(['kind', 'owner_id'])
+          .select(KEY_IDS)
+          .where('state', '=', 'active')
+          .execute();
+        const tokens = await db
+          .selectFrom('private_tokens')
+          .select(['location_id', sql<string>`substr(token, 1, ${sql.lit(KEY_ID_LENGTH)})`.as('key')])
+          .execute();
+        return [
+          ...keys.filter((row) => !canOpen(row)).map(({ kind, owner_id }) => ({ kind, ownerId: owner_id })),
+          ...tokens
+            .filter(({ key }) => !vault.hasKeyOf(key))
+            .map(({ location_id }) => ({ kind: 'private' as const, ownerId: location_id })),
+        ];
       }),
     rotate: () =>
       guarded(async () => {
@@ -499,7 +525,7 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
 
   async function recordFailure(
     grant: GrantView,
-    failure: { state: GrantState; lastError: string },
+    failure: { state: StoredGrantState; lastError: string },
   ): Promise<void> {
     await db
       .updateTable('oauth_grants')
@@ -530,6 +556,11 @@ const VIEWED = [
   'last_error',
 ] as const;
 
+const KEY_IDS = [
+  sql<string>`substr(access_token, 1, ${sql.lit(KEY_ID_LENGTH)})`.as('access_token'),
+  sql<string | null>`substr(refresh_token, 1, ${sql.lit(KEY_ID_LENGTH)})`.as('refresh_token'),
+] as const;
+
 const DOUBT = ['kind', 'owner_id', 'doubted_at'] as const;
 
 const doubtOf = (row: Pick<Row, (typeof DOUBT)[number]>): Doubt => ({
@@ -538,7 +569,7 @@ const doubtOf = (row: Pick<Row, (typeof DOUBT)[number]>): Doubt => ({
   doubtedAt: row.doubted_at ?? 0,
 });
 
-const viewOf = (row: Pick<Row, (typeof VIEWED)[number]>): GrantView & { expiresAt: number } => ({
+const storedView = (row: Pick<Row, (typeof VIEWED)[number]>): GrantView => ({
   kind: row.kind,
   ownerId: row.owner_id,
   companyId: row.company_id,
@@ -547,6 +578,11 @@ const viewOf = (row: Pick<Row, (typeof VIEWED)[number]>): GrantView & { expiresA
   refreshedAt: row.refreshed_at,
   lastError: row.last_error,
 });
+
+const unreadable = <View extends GrantView>(view: View): View =>
+  view.state === 'active'
+    ? { ...view, state: 'unreadable', lastError: 'no encryption key decrypts this grant' }
+    : view;
 
 const privatePlace = (locationId: string) => ({ kind: 'private', owner: locationId, field: 'token' });
 

@@ -87,7 +87,7 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
         .set({ access_token: copied })
         .where('owner_id', '=', 'loc1')
         .execute();
-      expect(await find()).toMatchObject({ state: 'reauth_required', accessToken: '' });
+      expect(await find()).toMatchObject({ state: 'unreadable', accessToken: '' });
     });
 
     it('O6 encrypts with the newest key on the next refresh', async () => {
@@ -401,6 +401,18 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
         { locationId: 'loc1', isReadable: false },
       ]);
       expect(await withKeys(newer).rotate()).toEqual({ encrypted: 0, unreadable: 2 });
+      const { kind, ownerId } = GRANT;
+      const both = [
+        { kind, ownerId },
+        { kind: 'private', ownerId: 'loc1' },
+      ];
+      expect(await withKeys(newer).unreadable()).toEqual(both);
+      expect(await withKeys(newer, older).unreadable()).toEqual([]);
+      const lost = { state: 'unreadable', lastError: 'no encryption key decrypts this grant' };
+      expect(await withKeys(newer).list()).toMatchObject([lost]);
+      expect(await withKeys(newer).ofLocations([ownerId])).toMatchObject([lost]);
+      expect(await withKeys(newer).find(kind, ownerId)).toMatchObject({ ...lost, accessToken: '' });
+      expect(await withKeys(older).list()).toMatchObject([{ state: 'active', lastError: null }]);
       expect(await withKeys(newer, older).rotate()).toEqual({ encrypted: 2, unreadable: 0 });
       expect(await withKeys(newer, older).rotate()).toEqual({ encrypted: 0, unreadable: 0 });
       const rotated = withKeys(newer);
@@ -411,6 +423,10 @@ export function grantsContract(name: string, createEngine: () => Promise<GrantsE
         state: 'active',
       });
       expect(await rotated.privateTokens()).toMatchObject([{ isReadable: true }]);
+      expect(await rotated.unreadable()).toEqual([]);
+      await rotated.uninstall({ ...GRANT, at: undefined });
+      expect(await withKeys(older).unreadable()).toEqual([{ kind: 'private', ownerId: 'loc1' }]);
+      expect(await withKeys(older).list()).toMatchObject([{ state: 'uninstalled' }]);
     });
 
     const database = (): OpenDatabase => {

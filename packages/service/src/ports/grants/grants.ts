@@ -10,9 +10,21 @@ export interface Tokens {
 
 /**
  * `expected`: the CRM announced the installation in a location of a company whose grant has not arrived yet (E2). `uninstalled`: the
- * tokens were deleted (E3).
+ * tokens were deleted (E3). `unreadable`: it is stored as active, but no configured key decrypts its tokens.
  */
-export type GrantState = 'expected' | 'active' | 'reauth_required' | 'uninstalled';
+export type GrantState = StoredGrantState | 'unreadable';
+export type StoredGrantState = 'expected' | 'active' | 'reauth_required' | 'uninstalled';
+
+/** Why tokens are unreadable, and what to do. */
+export const UNREADABLE_TOKENS = {
+  sentence: 'The tokens were encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY.',
+  actions: {
+    grant:
+      'Add the former key after the present one in CRM_OAUTH_ENCRYPTION_KEY and restart the service. If it is lost, install the app again.',
+    private:
+      'Add the former key after the present one in CRM_OAUTH_ENCRYPTION_KEY and restart the service. If it is lost, set the private integration token again.',
+  },
+} as const;
 
 export interface GrantView {
   readonly kind: GrantKind;
@@ -25,7 +37,7 @@ export interface GrantView {
   readonly lastError: string | null;
 }
 
-/** A grant that cannot be decrypted reads as `reauth_required`. A grant that is not active may have empty tokens. */
+/** A grant that is not active may have empty tokens. */
 export interface Grant extends GrantView, Tokens {}
 
 export interface NewGrant extends Tokens {
@@ -104,7 +116,7 @@ export interface Grants {
     ownerId: string,
     work: (grant: Grant, commit: Commit) => Promise<T>,
   ): Promise<T | undefined>;
-  recordFailure(grant: GrantView, failure: { state: GrantState; lastError: string }): Promise<void>;
+  recordFailure(grant: GrantView, failure: { state: StoredGrantState; lastError: string }): Promise<void>;
   list(): Promise<GrantView[]>;
   /** Lists the locations that have a grant, in any order. */
   listLocationIds(): Promise<string[]>;
@@ -120,6 +132,8 @@ export interface Grants {
   removePrivateToken(locationId: string): Promise<boolean>;
   /** Lists the locations that have a private token. `isReadable`: a configured key decrypts it. */
   privateTokens(): Promise<{ locationId: string; updatedAt: number; isReadable: boolean }[]>;
+  /** Lists the owners of active grants and of private tokens that no configured key has encrypted. */
+  unreadable(): Promise<{ kind: GrantKind | 'private'; ownerId: string }[]>;
   /** Encrypts with the newest key what older keys have encrypted, so that those can be removed. */
   rotate(): Promise<{ encrypted: number; unreadable: number }>;
 }

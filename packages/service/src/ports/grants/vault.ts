@@ -11,6 +11,9 @@ export interface Place {
   readonly field: string;
 }
 
+/** Of the id of the key in front of a sealed secret. */
+export const KEY_ID_LENGTH = 8;
+
 /**
  * Encrypts secrets at rest with AES-256-GCM, a fresh 96-bit nonce each and the place as associated data (O6).
  * The first key encrypts, all keys decrypt. To rotate, put a new key in front.
@@ -20,6 +23,8 @@ export interface Vault {
   seal(secret: string, place: Place): string;
   /** Whether the newest key has encrypted it. */
   isCurrent(sealed: string): boolean;
+  /** Whether one of the keys has encrypted it, by its first `KEY_ID_LENGTH` characters. */
+  hasKeyOf(sealed: string): boolean;
   /** Returns undefined when no key decrypts it, or when it was sealed for another place. */
   open(sealed: string, place: Place): string | undefined;
 }
@@ -27,7 +32,7 @@ export interface Vault {
 export function createVault(keys: readonly Uint8Array[]): Vault {
   const ring = keys.map((key) => {
     if (key.length !== 32) throw new RangeError(`an encryption key must be 32 bytes, not ${key.length}`);
-    return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key };
+    return { id: createHash('sha256').update(key).digest('hex').slice(0, KEY_ID_LENGTH), key };
   });
   const [newest] = ring;
 
@@ -44,6 +49,7 @@ export function createVault(keys: readonly Uint8Array[]): Vault {
       ].join('.');
     },
     isCurrent: (sealed) => newest !== undefined && sealed.startsWith(`${newest.id}.`),
+    hasKeyOf: (sealed) => ring.some(({ id }) => id === sealed.slice(0, KEY_ID_LENGTH)),
     open(sealed, place) {
       const [keyId, ...parts] = sealed.split('.');
       const [nonce, tag, data] = parts.map((part) => Buffer.from(part, 'base64url'));

@@ -6,6 +6,7 @@ export const ISSUE_KINDS = [
   'store_unreadable',
   'permission_lost',
   'grant_revoked',
+  'tokens_unreadable',
   'crm_rejecting',
   'queue_old',
   'sends_failing',

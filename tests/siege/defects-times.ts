@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+
+import { until } from '@footbridge/testkit/until';
+
+import type { Attack } from './attacks.ts';
+import { ATTACKER, startStage } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+/** Longer than two checks for issues. */
+const ISSUE_MS = 45_000;
+
+async function opened(stage: Stage, kind: string): Promise<boolean> {
+  const { body } = await stage.service.operator('GET', '/operator/issues');
+  return (body as { issues: { kind: string }[] }).issues.some((issue) => issue.kind === kind);
+}
+
+/** Resolves with a fault if the issue is not opened in time. */
+const lacks = (stage: Stage, kind: string) =>
+  until(() => opened(stage, kind), { within: ISSUE_MS, every: 500 }).then(
+    () => undefined,
+    () => `no issue ${kind}`,
+  );
+
+/** What a service shows and keeps when a key, a location or the time is wrong. */
+export const TIME_DEFECTS: Readonly<Record<string, Attack>> = {
+  'a lost encryption key': async (_stage, cleanup) => {
+    const stage = await startStage(cleanup);
+    await stage.service.restart({ CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex') });
+    await stage.rejoin();
+    return {
+      on: stage,
+      async verify() {
+        const { body } = await stage.service.operator('GET', '/operator/grants');
+        const { grants } = body as { grants: { ownerId: string; state: string; problem: object | null }[] };
+        const shown = grants.find(({ ownerId }) => ownerId === ATTACKER);
+        return shown?.state === 'unreadable' && shown.problem !== null
+          ? await lacks(stage, 'tokens_unreadable')
+          : `the grant is ${String(shown?.state)}`;
+      },
+    };
+  },
+};
