@@ -170,7 +170,6 @@ describe.each([
       'undici',
       'wasm-media-encoders',
       'ws',
-      'zod',
     ],
   ],
 ])('the packed %s', (name, needed) => {

@@ -32,7 +32,6 @@ const RUNTIME: Record<string, readonly string[]> = {
     'sodium-native',
     'undici',
     'ws',
-    'zod',
   ],
   // Their pages are built with development dependencies; at run time they are only files.
   console: [],

@@ -10,7 +10,8 @@ import { ed25519Key, signBody } from '@footbridge/testkit/keys';
 import { Service, startService } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
+
+import { readStored, TEXTS } from './sql/stored-json.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
@@ -188,7 +189,7 @@ async function loadedBy(main: string): Promise<string[]> {
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` };
   const service = await startService({ main, env });
   await service.stop();
-  return z.array(z.string()).parse(JSON.parse(readFileSync(file, 'utf8')));
+  return [...readStored(TEXTS, readFileSync(file, 'utf8'))];
 }
 
 it('the service loads neither the built-in fetch nor a library that no setting requires', async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { z } from 'zod';
+import { listGrants } from '@footbridge/protocol/operator/crm';
+import { checkAgainst } from '@footbridge/protocol/schema';
 
 import type { Cluster, Node } from '../cluster.ts';
 
-const GRANTS = z.array(z.object({ ownerId: z.string(), state: z.string() }));
 const EVERY_MS = 1000;
 const PATIENCE_MS = 5000;
 
@@ -40,7 +40,9 @@ async function authoriseAtAny({ crm, nodes }: Pick<Cluster, 'crm' | 'nodes'>): P
 
 async function authorise(crm: Cluster['crm'], { service }: Node): Promise<boolean> {
   const { body } = await service.operator('GET', '/operator/grants');
-  for (const { ownerId, state } of GRANTS.parse(body['grants'])) {
+  const checked = checkAgainst(listGrants.response, body);
+  if (!checked.ok) throw new Error(checked.reason);
+  for (const { ownerId, state } of checked.value.grants) {
     if (state === 'active') continue;
     const code = encodeURIComponent(crm.install({ locationId: ownerId }));
     const { ok } = await fetch(`${service.url}/oauth/callback/crm?code=${code}`);

@@ -1,15 +1,18 @@
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { promisify } from 'node:util';
 
-import { z } from 'zod';
+import { checkAgainst, list, object } from '@footbridge/protocol/schema';
+import type { FromSchema, Schema } from '@footbridge/protocol/schema';
 
 import type { TableShape } from '../sql/tables-at.ts';
 import { LINE_FEED, linesIn } from './copy-text.ts';
 import { damaged } from './sealed-file.ts';
 import type { SealedReader, SealedWriter } from './sealed-file.ts';
 
-const DATABASE = z.enum(['main', 'oauth']);
-export type DatabaseName = z.infer<typeof DATABASE>;
+const TEXT = { type: 'string' } as const;
+const COUNT = { type: 'integer', minimum: 0 } as const;
+const DATABASE = { type: 'string', enum: ['main', 'oauth'] } as const;
+export type DatabaseName = FromSchema<typeof DATABASE>;
 
 /** The first record: everything that a restore needs before it reads rows. */
 export interface Manifest {
@@ -31,24 +34,25 @@ export interface RowsRecord {
   readonly text: Buffer;
 }
 
-const TABLE = z.object({ name: z.string(), columns: z.array(z.string()) });
-const MANIFEST = z.object({
-  manifest: z.object({
-    databases: z.array(
-      z.object({
+const MANIFEST = object({
+  manifest: object({
+    databases: list(
+      object({
         name: DATABASE,
-        engine: z.enum(['sqlite', 'postgres']),
-        migration: z.string(),
-        tables: z.array(TABLE),
+        engine: { type: 'string', enum: ['sqlite', 'postgres'] },
+        migration: TEXT,
+        tables: list(object({ name: TEXT, columns: list(TEXT) })),
       }),
     ),
-    files: z.record(z.string(), z.string()),
+    files: { type: 'object', additionalProperties: TEXT },
   }),
 });
-const RECORD = z.union([
-  z.object({ rows: z.object({ database: DATABASE, table: z.string(), rows: z.number() }) }),
-  z.object({ end: z.object({ rows: z.number() }) }),
-]);
+const RECORD = {
+  anyOf: [
+    object({ rows: object({ database: DATABASE, table: TEXT, rows: COUNT }) }),
+    object({ end: object({ rows: COUNT }) }),
+  ],
+} as const;
 
 const compress = promisify(deflateRaw);
 const decompress = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
@@ -101,12 +105,16 @@ export async function readBackup(file: SealedReader): Promise<BackupReader> {
   };
 }
 
-async function decode<T>(record: Buffer, shape: z.ZodType<T>): Promise<{ head: T; text: Buffer }> {
+async function decode<const S extends Schema>(
+  record: Buffer,
+  shape: S,
+): Promise<{ head: FromSchema<S>; text: Buffer }> {
   try {
     const plain = await decompress(record, { maxOutputLength: MAX_BYTES });
     const end = plain.indexOf(LINE_FEED);
-    const head = shape.parse(JSON.parse(plain.subarray(0, end).toString('utf8')));
-    return { head, text: plain.subarray(end + 1) };
+    const checked = checkAgainst(shape, JSON.parse(plain.subarray(0, end).toString('utf8')));
+    if (!checked.ok) throw new Error(checked.reason);
+    return { head: checked.value, text: plain.subarray(end + 1) };
   } catch (error) {
     throw damaged(error);
   }

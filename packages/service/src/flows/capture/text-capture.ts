@@ -1,6 +1,7 @@
+import { checkAgainst, object } from '@footbridge/protocol/schema';
+import type { FromSchema } from '@footbridge/protocol/schema';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
-import { z } from 'zod';
 
 import type { Broadcast } from '../../ports/broadcast/broadcast.ts';
 import type { Capture, Captures } from '../../ports/captures/captures.ts';
@@ -20,7 +21,8 @@ const MAX_TEXTS = 500;
 /** More than a message may have. */
 const MAX_CHARACTERS = 20_000;
 
-const CAPTURED = z.object({ locationId: z.string(), id: z.string(), text: z.string() });
+const TEXT = { type: 'string' } as const;
+const CAPTURED = object({ locationId: TEXT, id: TEXT, text: TEXT });
 
 interface Active {
   readonly until: number;
@@ -43,8 +45,8 @@ export class TextCapture {
     this.#stop = [
       deps.changes.listen('capture', () => void this.#follow()),
       deps.broadcast.listen('captured', (content) => {
-        const captured = CAPTURED.safeParse(content);
-        if (captured.success) this.#keep(captured.data);
+        const captured = checkAgainst(CAPTURED, content);
+        if (captured.ok) this.#keep(captured.value);
       }),
     ];
   }
@@ -58,7 +60,7 @@ export class TextCapture {
   /** Keeps the text of a message if its location is captured. */
   take(locationId: string, id: string, text: string): void {
     if (!this.#active.has(locationId)) return;
-    const captured = { locationId, id, text: text.slice(0, MAX_CHARACTERS) };
+    const captured = { locationId, id, text: text.slice(0, MAX_CHARACTERS).toWellFormed() };
     this.#keep(captured);
     this.#deps.broadcast.publish('captured', captured);
   }
@@ -130,7 +132,7 @@ export class TextCapture {
     this.#active.set(locationId, { until, cancel });
   }
 
-  #keep({ locationId, id, text }: z.infer<typeof CAPTURED>): void {
+  #keep({ locationId, id, text }: FromSchema<typeof CAPTURED>): void {
     if (!this.#active.has(locationId)) return;
     this.#texts.set(keyOf(locationId, id), { locationId, text });
     if (this.#texts.size <= MAX_TEXTS) return;

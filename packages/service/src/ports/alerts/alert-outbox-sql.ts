@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
+import { list, nullable, object } from '@footbridge/protocol/schema';
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { Selectable, Transaction } from 'kysely';
-import { z } from 'zod';
 
 import { batches } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
+import { readStored, TEXTS } from '../../sql/stored-json.ts';
 import { CLAIM_MS } from './alert-outbox.ts';
 import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
 import { MAX_LOCATIONS } from './alerts.ts';
-import type { Alert, AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
+import type { AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
 
 type IssueRow = Selectable<Schema['issues']>;
 
@@ -74,7 +75,7 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
         if (row === undefined) return undefined;
         const { id, created_at: createdAt, attempts, changes } = row;
         return {
-          alert: { id, at: createdAt, changes: CHANGES.parse(JSON.parse(changes)) },
+          alert: { id, at: createdAt, changes: readStored(CHANGES, changes) },
           attempts,
           createdAt,
         };
@@ -327,10 +328,8 @@ async function add(
   for (const some of batches(rows)) await tx.insertInto('alerts').values(some).execute();
 }
 
-const LOCATIONS = z.array(z.string());
-
 function issueOf(row: IssueRow): AlertedIssue {
-  const all = row.locations === null ? null : LOCATIONS.parse(JSON.parse(row.locations));
+  const all = row.locations === null ? null : readStored(TEXTS, row.locations);
   return {
     id: row.id,
     kind: row.kind,
@@ -343,18 +342,20 @@ function issueOf(row: IssueRow): AlertedIssue {
   };
 }
 
-const CHANGES: z.ZodType<Alert['changes']> = z.array(
-  z.object({
-    change: z.enum(['opened', 'closed', 'reminder']),
-    issue: z.object({
-      id: z.string(),
-      kind: z.string(),
-      sentence: z.string(),
-      action: z.string(),
-      since: z.number(),
-      closedAt: z.number().nullable(),
-      locationIds: z.array(z.string()).nullable(),
-      affected: z.number().nullable(),
+const TEXT = { type: 'string' } as const;
+const NUMBER = { type: 'number' } as const;
+const CHANGES = list(
+  object({
+    change: { type: 'string', enum: ['opened', 'closed', 'reminder'] },
+    issue: object({
+      id: TEXT,
+      kind: TEXT,
+      sentence: TEXT,
+      action: TEXT,
+      since: NUMBER,
+      closedAt: nullable(NUMBER),
+      locationIds: nullable(TEXTS),
+      affected: nullable(NUMBER),
     }),
   }),
 );

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
 
 import { batches } from '../../batcher.ts';
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
+import { readStored, TEXTS } from '../../sql/stored-json.ts';
 import type { Finding, Issue, IssueKind, Issues } from './issues.ts';
 
 type Row = Selectable<Schema['issues']>;
@@ -112,13 +112,11 @@ const rowOf = (finding: Finding, node: string, at: number): Row => ({
   seen_at: at,
 });
 
-const LOCATIONS = z.array(z.string());
-
 const issueOf = (row: Row): Issue => ({
   id: row.id,
   kind: row.kind as IssueKind,
   subject: row.subject,
-  locationIds: row.locations === null ? null : LOCATIONS.parse(JSON.parse(row.locations)),
+  locationIds: row.locations === null ? null : readStored(TEXTS, row.locations),
   sentence: row.sentence,
   action: row.action,
   since: row.since,

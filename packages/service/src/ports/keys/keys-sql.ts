@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
 
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
+import { readStored, TEXTS } from '../../sql/stored-json.ts';
 import { checkKey } from './check-key.ts';
 import type { AddOutcome, CrmKeys, KeyRecord, KeyInput } from './keys.ts';
 
@@ -74,8 +74,6 @@ async function add(db: Database, input: KeyInput, at: number): Promise<AddOutcom
   });
 }
 
-const LOCATIONS = z.array(z.string());
-
 function record(row: Row): KeyRecord {
   return {
     id: row.id,
@@ -84,7 +82,7 @@ function record(row: Row): KeyRecord {
     header: row.header,
     publicKey: row.public_key,
     fingerprint: row.fingerprint,
-    locations: row.locations === null ? null : LOCATIONS.parse(JSON.parse(row.locations)),
+    locations: row.locations === null ? null : readStored(TEXTS, row.locations),
     enabled: row.enabled === 1,
     createdAt: row.created_at,
   };

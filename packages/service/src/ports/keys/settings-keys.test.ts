@@ -82,7 +82,7 @@ describe('settingsKeys', () => {
     ['a missing file', join(folder, 'none.json'), /cannot be read/],
     ['a file that is not JSON', fileOf('{'), /is not JSON/],
     ['a file that is not a list', fileOf({}), /the file/],
-    ['a missing field', fileOf([{ label: 'x' }]), /CRM_KEYS_FILE: 0\.scheme/],
+    ['a missing field', fileOf([{ label: 'x' }]), /CRM_KEYS_FILE: \[0\]\.scheme: must be present/],
     [
       'an unknown field',
       fileOf([{ label: 'x', scheme: 'Ed25519', header: 'X-A', publicKey: 'x', kye: 1 }]),

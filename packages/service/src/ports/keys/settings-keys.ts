@@ -1,5 +1,5 @@
+import { checkAgainst, list, nullable, strict } from '@footbridge/protocol/schema';
 import { readRegularFile } from '@footbridge/runtime/regular-file';
-import { z } from 'zod';
 
 import { StartError } from '../../errors.ts';
 import { checkKey } from './check-key.ts';
@@ -14,17 +14,10 @@ export interface KeySettings {
   readonly keysFile: string | undefined;
 }
 
-const FILE = z
-  .array(
-    z.strictObject({
-      label: z.string(),
-      scheme: z.string(),
-      header: z.string(),
-      publicKey: z.string(),
-      locations: z.array(z.string()).nullish(),
-    }),
-  )
-  .min(1, 'has no keys; list at least one, or remove the setting');
+const TEXT = { type: 'string' } as const;
+const FILE = list(
+  strict({ label: TEXT, scheme: TEXT, header: TEXT, publicKey: TEXT }, { locations: nullable(list(TEXT)) }),
+);
 
 /** Returns the keys of the settings (S5), which the operator API cannot change. Throws StartError with all problems at once. */
 export function settingsKeys(settings: KeySettings): readonly KeyRecord[] {
@@ -76,11 +69,11 @@ function fromVariables({ publicKey, legacyPublicKey }: KeySettings): Submitted[]
 function fromFile(path: string | undefined, problems: string[]): Submitted[] {
   if (path === undefined) return [];
   try {
-    const parsed = FILE.safeParse(JSON.parse(readRegularFile(path)));
-    if (parsed.success)
-      return parsed.data.map((key, at) => ({ origin: `CRM_KEYS_FILE entry ${at + 1}`, key }));
-    const [issue] = parsed.error.issues;
-    problems.push(`CRM_KEYS_FILE: ${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is invalid'}`);
+    const checked = checkAgainst(FILE, JSON.parse(readRegularFile(path)));
+    if (!checked.ok) problems.push(`CRM_KEYS_FILE: ${checked.path || 'the file'}: must be ${checked.rule}`);
+    else if (checked.value.length === 0)
+      problems.push('CRM_KEYS_FILE: the file: has no keys; list at least one, or remove the setting');
+    else return checked.value.map((key, at) => ({ origin: `CRM_KEYS_FILE entry ${at + 1}`, key }));
   } catch (error) {
     problems.push(
       error instanceof SyntaxError

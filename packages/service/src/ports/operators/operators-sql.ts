@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
 
 import { EngineError } from '../../errors.ts';
 import type { Database } from '../../sql/open-database.ts';
 import type { Schema } from '../../sql/schema.ts';
+import { readStored, TEXTS } from '../../sql/stored-json.ts';
 import type { NewOperatorToken, Operators, OperatorToken } from './operators.ts';
 
 type Row = Selectable<Schema['operator_tokens']>;
@@ -131,13 +131,11 @@ const rowOf = ({ label, readOnly, locations, tokenHash }: NewOperatorToken, at: 
   created_at: at,
 });
 
-const LOCATIONS = z.array(z.string());
-
 const tokenOf = (row: Row): OperatorToken => ({
   id: row.id,
   label: row.label,
   readOnly: row.read_only === 1,
-  locations: row.locations === null ? null : LOCATIONS.parse(JSON.parse(row.locations)),
+  locations: row.locations === null ? null : readStored(TEXTS, row.locations),
   createdAt: row.created_at,
 });
 
