@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { openDatabase } from '@footbridge/service/sql/open-database';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
 import { startPostgres } from '@footbridge/testkit/servers/postgres';

@@ -9,9 +9,9 @@ import { parseArgs } from 'node:util';
 
 // A service reads the pages when it starts, so they are built before.
 import '@footbridge/console/build-console';
-import { keyedHash } from '@footbridge/service/ports/journal/keyed-hash';
-import { blockOf } from '@footbridge/service/ports/journal/message-blocks';
-import { openDatabase } from '@footbridge/service/sql/open-database';
+import { keyedHash } from '@footbridge/service/relay/people/keyed-hash';
+import { blockOf } from '@footbridge/service/relay/journal/message-blocks';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { findChromium } from '@footbridge/testkit/servers/chromium';
 import { startPostgres } from '@footbridge/testkit/servers/postgres';
 import { chromium } from 'playwright-core';

@@ -1,9 +1,9 @@
-import type { JsonSchema } from '@footbridge/service/openapi/json-schema';
-import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
+import type { JsonSchema } from '@footbridge/service/platform/openapi/json-schema';
+import { openApiDocument } from '@footbridge/service/platform/openapi/openapi-document';
 
 const HEAD = `# HTTP API
 
-<!-- Made from packages/service/src/openapi by \`npm run check -- --write\`. -->
+<!-- Made from packages/service/src/platform/openapi by \`npm run check -- --write\`. -->
 
 The public calls of the service, and the calls that it makes to the CRM, from the OpenAPI document that the service serves: \`GET /openapi.json\` on the operator listener. Unknown fields are ignored in both directions, and new ones may be added. [wire.md](wire.md) has the frames of the Mac channel, also available as AsyncAPI from \`GET /asyncapi.json\`, and [the calls of the operator](wire.md#operator-calls). [errors.md](errors.md) has every code.
 `;

@@ -2,8 +2,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-import { asyncApiDocument } from '@footbridge/service/asyncapi/asyncapi-document';
-import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
+import { asyncApiDocument } from '@footbridge/service/platform/asyncapi/asyncapi-document';
+import { openApiDocument } from '@footbridge/service/platform/openapi/openapi-document';
 import { buildSite, DeadLinksError } from '@footbridge/site/build-site';
 import { DIST } from '@footbridge/site/site-files';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
-import { configurationPage, envExample } from '@footbridge/service/config/documents';
+import { configurationPage, envExample } from '@footbridge/service/platform/settings/documents';
 import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { dashboardFiles } from './grafana-dashboards.ts';

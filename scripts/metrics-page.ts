@@ -1,9 +1,9 @@
-import { METRICS, PROCESS_METRICS } from '@footbridge/service/metrics-table';
-import type { MetricEntry } from '@footbridge/service/metrics-table';
+import { METRICS, PROCESS_METRICS } from '@footbridge/service/platform/metrics/metrics-table';
+import type { MetricEntry } from '@footbridge/service/platform/metrics/metrics-table';
 
 const HEAD = `# Metrics
 
-<!-- Made from packages/service/src/metrics-table.ts by \`npm run check -- --write\`. -->
+<!-- Made from packages/service/src/platform/metrics/metrics-table.ts by \`npm run check -- --write\`. -->
 
 \`GET /metrics\` on the operator listener returns them in the text format of Prometheus, without a token. How to collect them: [observe.md](observe.md). What to do when an alert fires: [runbooks.md](runbooks.md).
 

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { CONVERSIONS } from '@footbridge/media/converter';
-import { BUDGETS } from '@footbridge/service/budgets';
-import type { Budget } from '@footbridge/service/budgets';
-import { CRM_CALLS } from '@footbridge/service/edges/crm/transport';
-import { HANDOVERS } from '@footbridge/service/flows/assets/prepare-attachments';
-import { S3_PARTS } from '@footbridge/service/ports/assets/assets-s3';
+import { BUDGETS } from '@footbridge/service/platform/budgets';
+import type { Budget } from '@footbridge/service/platform/budgets';
+import { CRM_CALLS } from '@footbridge/service/relay/crm/transport';
+import { HANDOVERS } from '@footbridge/service/relay/inbound/prepare-attachments';
+import { S3_PARTS } from '@footbridge/service/relay/assets/assets-s3';
 
 const PAGE = 'docs/security.md';
 const MIB = 1_048_576;

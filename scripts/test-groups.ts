@@ -20,7 +20,7 @@ export const GROUPS = {
     'packages/agent/test/bluebubbles-run.test.ts',
     'packages/agent/test/crash-*.test.ts',
     'packages/agent/test/inbound-run.test.ts',
-    'packages/service/src/edges/http/assets-in-browser.test.ts',
+    'packages/service/src/relay/assets/assets-in-browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
     'packages/testkit/src/servers/browser-check.test.ts',
     'tests/contract/macs-crash.test.ts',
@@ -31,9 +31,9 @@ export const GROUPS = {
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [
     'packages/media/src/converter.test.ts',
-    'packages/service/src/edges/crm/error-body.test.ts',
-    'packages/service/src/flows/status/report-statuses.test.ts',
-    'packages/service/src/ports/assets/assets-s3.test.ts',
+    'packages/service/src/relay/crm/error-body.test.ts',
+    'packages/service/src/relay/status/report-statuses.test.ts',
+    'packages/service/src/relay/assets/assets-s3.test.ts',
     'tests/siege/memory.test.ts',
     'tests/contract/macs-liveness.test.ts',
   ],

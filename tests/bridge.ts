@@ -7,7 +7,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { createLog } from '@footbridge/runtime/log';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
-import { loadConfig } from '@footbridge/service/config/config';
+import { loadConfig } from '@footbridge/service/platform/settings/config';
 
 export interface RunningBridge extends Bridge {
   /** Every log line so far. */

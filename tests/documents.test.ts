@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 
 import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
 import { createProgram } from '@footbridge/cli/program';
-import { SETTINGS } from '@footbridge/service/config/settings';
-import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
+import { SETTINGS } from '@footbridge/service/platform/settings/settings';
+import { openApiDocument } from '@footbridge/service/platform/openapi/openapi-document';
 import { headingAnchors } from '@footbridge/site/heading-anchors';
 import { staleDocuments } from '../scripts/documents.ts';
 import { commandsIn, commandTable, problemWith } from '../scripts/named-commands.ts';
@@ -62,7 +62,7 @@ const OPTIONS_OF: Readonly<Record<string, string>> = {
   bench: 'bench/options.ts',
   check: 'scripts/check.ts',
   demo: 'packages/demo/src/options.ts',
-  start: 'packages/service/src/config/command-line.ts',
+  start: 'packages/service/src/platform/settings/command-line.ts',
   test: 'scripts/test-options.ts',
   siege: 'tests/siege/main.ts',
 };
@@ -70,16 +70,15 @@ const OPTIONS_OF: Readonly<Record<string, string>> = {
 /** `METHOD /path` of every call to the service and of every call that the service makes to the CRM. */
 function callsThatExist(): string[] {
   const { paths } = openApiDocument({ version: '0', url: 'http://127.0.0.1' });
-  const edges = join(ROOT, 'packages/service/src/edges');
-  const sources = (folder: string, suffix: string) =>
-    readdirSync(join(edges, folder))
-      .filter((name) => name.endsWith(suffix))
-      .map((name) => readFileSync(join(edges, folder, name), 'utf8'))
+  const service = join(ROOT, 'packages/service/src');
+  const sources = (suffix: string) =>
+    globSync(`**/*${suffix}`, { cwd: service })
+      .map((name) => readFileSync(join(service, name), 'utf8'))
       .join('\n');
-  const operator = sources('operator', '-routes.ts').matchAll(
+  const operator = sources('-routes.ts').matchAll(
     /\bapp\.(get|post|put|patch|delete)(?:<[^(]*>)?\(\s*'(\/[^']*)'/g,
   );
-  const crm = sources('crm', '-calls.ts').matchAll(/['`](\/con[^'`?]*)/g);
+  const crm = sources('-calls{,-http}.ts').matchAll(/['`](\/con[^'`?]*)/g);
   const control = readFileSync(join(ROOT, 'packages/agent/src/edges/control-port/calls.ts'), 'utf8');
   const verbs = [...control.matchAll(/verb === '(\w+)'/g)].map(([, verb = '']) => `/people/{}/${verb}`);
   return [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { loadConfig } from '@footbridge/service/config/config';
+import { loadConfig } from '@footbridge/service/platform/settings/config';
 
 import { codeBlocksIn } from '../scripts/code-blocks.ts';
 

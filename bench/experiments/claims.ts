@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import { systemClock } from '@footbridge/runtime/clock';
-import { createSqlGuids } from '@footbridge/service/ports/guids/guids-sql';
-import { openDatabase } from '@footbridge/service/sql/open-database';
+import { createSqlGuids } from '@footbridge/service/relay/inbound/guids-sql';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
 const MESSAGES = 6400;
 

@@ -9,8 +9,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { SUBPROTOCOL } from '@footbridge/protocol/frames';
 import { WebSocket } from 'ws';
 
-import { createSocketServer } from '@footbridge/service/edges/mac/mac-socket';
-import type { MacSocket } from '@footbridge/service/edges/mac/mac-socket';
+import { createSocketServer } from '@footbridge/service/relay/macs/mac-socket';
+import type { MacSocket } from '@footbridge/service/relay/macs/mac-socket';
 import { spread } from '../measure/statistics.ts';
 
 const MACS = 100;

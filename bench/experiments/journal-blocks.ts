@@ -7,8 +7,8 @@ import process from 'node:process';
 
 import { newRequestId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
-import { createSqlJournal } from '@footbridge/service/ports/journal/journal-sql';
-import { openDatabase } from '@footbridge/service/sql/open-database';
+import { createSqlJournal } from '@footbridge/service/relay/journal/journal-sql';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { silentLog } from '@footbridge/testkit/silent-log';
 
 const MESSAGES = 40_000;

@@ -8,7 +8,7 @@ import { createLog } from '@footbridge/runtime/log';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 import { createBridge } from '@footbridge/service/bridge/bridge';
 import type { Bridge } from '@footbridge/service/bridge/bridge';
-import { loadConfig } from '@footbridge/service/config/config';
+import { loadConfig } from '@footbridge/service/platform/settings/config';
 import { serveReports } from './process-report.ts';
 
 keepNextTickFast();

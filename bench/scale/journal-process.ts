@@ -3,11 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import { newRequestId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
-import type { Guids } from '@footbridge/service/ports/guids/guids';
-import { createSqlGuids } from '@footbridge/service/ports/guids/guids-sql';
-import { createSqlJournal } from '@footbridge/service/ports/journal/journal-sql';
-import type { SqlJournal } from '@footbridge/service/ports/journal/journal-sql';
-import { openDatabase } from '@footbridge/service/sql/open-database';
+import type { Guids } from '@footbridge/service/relay/inbound/guids';
+import { createSqlGuids } from '@footbridge/service/relay/inbound/guids-sql';
+import { createSqlJournal } from '@footbridge/service/relay/journal/journal-sql';
+import type { SqlJournal } from '@footbridge/service/relay/journal/journal-sql';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { silentLog } from '@footbridge/testkit/silent-log';
 
 import { serve } from '../environment/worker.ts';

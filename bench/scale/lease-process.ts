@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { every, systemClock } from '@footbridge/runtime/clock';
-import { HeartbeatWheel } from '@footbridge/service/edges/mac/heartbeat-wheel';
-import type { Beating } from '@footbridge/service/edges/mac/heartbeat-wheel';
-import { SendLedger } from '@footbridge/service/ports/switchboard/send-ledger';
-import { createRedisSwitchboard } from '@footbridge/service/ports/switchboard/switchboard-redis';
-import type { Switchboard } from '@footbridge/service/ports/switchboard/switchboard';
-import { openRedis } from '@footbridge/service/redis/open-redis';
+import { HeartbeatWheel } from '@footbridge/service/relay/macs/heartbeat-wheel';
+import type { Beating } from '@footbridge/service/relay/macs/heartbeat-wheel';
+import { SendLedger } from '@footbridge/service/relay/switchboard/send-ledger';
+import { createRedisSwitchboard } from '@footbridge/service/relay/switchboard/switchboard-redis';
+import type { Switchboard } from '@footbridge/service/relay/switchboard/switchboard';
+import { openRedis } from '@footbridge/service/platform/redis/open-redis';
 import { sendFrame } from '@footbridge/testkit/send-frame';
 import { silentLog } from '@footbridge/testkit/silent-log';
 

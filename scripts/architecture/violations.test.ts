@@ -4,13 +4,15 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { EXCEPTIONS } from './rules.ts';
 import { violations } from './violations.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
 describe('the import rules', () => {
-  it('hold for the repository', () => {
-    expect(violations(ROOT)).toEqual([]);
+  it('hold for the repository, apart from the exceptions, all of which are still needed', () => {
+    const found = violations(ROOT).map((line) => line.replace('packages/service/src/', '').split(': ')[0]);
+    expect(found.toSorted()).toEqual(EXCEPTIONS.toSorted());
   });
 });
 
@@ -23,34 +25,21 @@ describe('a violation is reported', () => {
   afterEach(() => rmSync(scratch, { recursive: true, force: true }));
 
   const cases: [string, string, string][] = [
-    ['an edge imports another edge', 'service/src/edges/http/broken.ts', '../mac/session.ts'],
-    ['a flow imports an edge', 'service/src/flows/outbound/broken.ts', '../../edges/http/listener.ts'],
-    ['a flow imports another flow', 'service/src/flows/outbound/broken.ts', '../inbound/anything.ts'],
-    [
-      'a flow imports an engine',
-      'service/src/flows/outbound/broken.ts',
-      '../../ports/limits/limits-memory.ts',
-    ],
-    ['an edge imports an engine', 'service/src/edges/http/broken.ts', '../../ports/limits/limits-memory.ts'],
-    ['a port imports another port', 'service/src/ports/limits/broken.ts', '../switchboard/switchboard.ts'],
-    [
-      'a port that is not a SQL engine imports sql',
-      'service/src/ports/limits/broken.ts',
-      '../../sql/schema.ts',
-    ],
-    ['a port imports its own engine', 'service/src/ports/limits/broken.ts', './limits-memory.ts'],
-    [
-      'a port imports a flow',
-      'service/src/ports/limits/broken.ts',
-      '../../flows/outbound/receive-webhook.ts',
-    ],
-    ['an engine imports an edge', 'service/src/ports/limits/limits-sql.ts', '../../edges/http/listener.ts'],
-    ['the errors import another part', 'service/src/errors.ts', './metrics.ts'],
-    ['the runtime imports the service', 'runtime/src/clock.ts', '@footbridge/service/errors'],
-    ['config imports an edge', 'service/src/config/broken.ts', '../edges/http/listener.ts'],
-    ['main imports an edge', 'service/src/main.ts', './edges/http/listener.ts'],
+    ['a room imports one to its right', 'service/src/relay/crm/broken.ts', '../inbound/anything.ts'],
+    ['a room imports a feature', 'service/src/relay/webhook/broken.ts', '../../features/reach/anything.ts'],
+    ['a feature imports another', 'service/src/features/reach/broken.ts', '../capture/anything.ts'],
+    ['the platform imports a room', 'service/src/platform/http/broken.ts', '../../relay/keys/anything.ts'],
+    ['a feature imports the root', 'service/src/features/reach/broken.ts', '../../bridge/bridge.ts'],
+    ['a rule does I/O', 'service/src/relay/inbound/broken.ts', 'node:fs/promises'],
+    ['a rule imports the HTTP server', 'service/src/features/reach/broken.ts', 'fastify'],
+    ['a rule imports the database', 'service/src/relay/status/broken.ts', 'kysely'],
+    ['a rule imports the HTTP client', 'service/src/relay/crm/broken.ts', 'undici'],
+    ['a rule imports the WebSocket', 'service/src/relay/macs/broken.ts', 'ws'],
+    ['main imports a room', 'service/src/main.ts', './relay/keys/anything.ts'],
     ['a part imports main', 'service/src/bridge/bridge.ts', '../main.ts'],
-    ['a file belongs to no part', 'service/src/utils/broken.ts', '../errors.ts'],
+    ['a file belongs to no part', 'service/src/utils/broken.ts', '../platform/errors.ts'],
+    ['a file belongs to no room', 'service/src/relay/attic/broken.ts', '../../platform/errors.ts'],
+    ['the runtime imports the service', 'runtime/src/clock.ts', '@footbridge/service/platform/errors'],
     ['an agent edge imports another edge', 'agent/src/edges/broken.ts', './scratch.ts'],
     ['an agent edge imports an engine', 'agent/src/edges/broken.ts', '../ports/journal/journal-sqlite.ts'],
     ['an agent edge imports the composition root', 'agent/src/edges/scratch.ts', '../agent.ts'],
@@ -78,13 +67,17 @@ describe('a violation is reported', () => {
     ['a bin imports TypeScript', 'agent/bin/footbridge-agent.mjs', '../src/main.ts'],
     ['a bin imports a package that its package may not', 'agent/bin/broken.mjs', '@footbridge/testkit/agent'],
     ['a source file imports a test', 'agent/src/edges/broken.ts', '../../test/file-server.ts'],
-    ['the service imports the agent', 'service/src/edges/http/broken.ts', '@footbridge/agent/link'],
-    ['the protocol imports the service', 'protocol/src/broken.ts', '@footbridge/service/errors'],
-    ['the agent imports the service', 'agent/src/broken.ts', '@footbridge/service/errors'],
-    ['media imports the service', 'media/src/broken.ts', '@footbridge/service/errors'],
+    ['the service imports the agent', 'service/src/platform/http/broken.ts', '@footbridge/agent/link'],
+    ['the protocol imports the service', 'protocol/src/broken.ts', '@footbridge/service/platform/errors'],
+    ['the agent imports the service', 'agent/src/broken.ts', '@footbridge/service/platform/errors'],
+    ['media imports the service', 'media/src/broken.ts', '@footbridge/service/platform/errors'],
     ['the command line imports media', 'cli/src/broken.ts', '@footbridge/media/sniff'],
-    ['a package imports itself by name', 'service/src/bridge/broken.ts', '@footbridge/service/errors'],
-    ['a package imports another by path', 'agent/src/broken.ts', '../../service/src/errors.ts'],
+    [
+      'a package imports itself by name',
+      'service/src/bridge/broken.ts',
+      '@footbridge/service/platform/errors',
+    ],
+    ['a package imports another by path', 'agent/src/broken.ts', '../../service/src/platform/errors.ts'],
   ];
 
   it.each(cases)('%s', (_title, file, target) => {
@@ -103,8 +96,8 @@ describe('a violation is reported', () => {
     'media/src',
     'protocol/src',
     'runtime/src',
-    'service/src/flows/outbound',
-    'service/src/edges/http',
+    'service/src/relay/webhook',
+    'service/src/platform/http',
     'testkit/src/crm',
   ])('files of %s import each other in a cycle', (folder) => {
     const ext = folder.endsWith('bin') ? 'mjs' : 'ts';
@@ -112,6 +105,18 @@ describe('a violation is reported', () => {
     write(`${folder}/b.${ext}`, `./c.${ext}`);
     write(`${folder}/c.${ext}`, `./a.${ext}`);
     expect(violations(scratch)).toEqual([expect.stringContaining('import cycle')]);
+  });
+
+  it('two folders name one table', () => {
+    writeText(
+      'service/src/relay/keys/keys-sql.ts',
+      "export const read = (db) => db.selectFrom('crm_keys');\n",
+    );
+    writeText(
+      'service/src/features/reach/reach-sql.ts',
+      "export const read = (db) => db.selectFrom('reach').innerJoin('crm_keys as k', 'k.id', 'id');\n",
+    );
+    expect(violations(scratch)).toEqual([expect.stringContaining('the table crm_keys is named in')]);
   });
 
   it('types import each other in a cycle', () => {

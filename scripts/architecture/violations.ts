@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 
-import { LAYERS, PACKAGES } from './rules.ts';
+import { ENGINES, LAYERS, PACKAGES } from './rules.ts';
 import type { Part } from './rules.ts';
 
 const IMPORT =
@@ -27,11 +27,12 @@ export function violations(root: string): string[] {
       imports.flatMap((target) => {
         const reason = target.startsWith('.')
           ? insidePackage(LAYERS[name], path, resolve(path, target))
-          : betweenPackages(name, { allowed, declared }, target);
+          : (betweenPackages(name, { allowed, declared }, target) ?? engineOutside(name, path, target));
         return reason === undefined ? [] : [`${path} → ${target}: ${reason}`];
       }),
     );
-    return [...broken, ...cycles(files)].map((line) => `packages/${name}/${line}`);
+    const shared = name === 'service' ? tablesInTwoFolders(folder, files) : [];
+    return [...broken, ...shared, ...cycles(files)].map((line) => `packages/${name}/${line}`);
   });
 }
 
@@ -45,6 +46,30 @@ function betweenPackages(
   if (to === from) return 'a package must import its own files by path';
   if (!allowed.includes(to)) return `${from} must not import ${to}`;
   return declared?.includes(to) === false ? `package.json of ${from} must declare ${to}` : undefined;
+}
+
+function engineOutside(name: string, path: string, target: string): string | undefined {
+  if (name !== 'service' || !ENGINES.in.test(inSrc(path)) || !ENGINES.packages.test(target)) return undefined;
+  return ENGINES.names.test(posix.basename(path))
+    ? undefined
+    : `only a file that is named for its engine may import ${target}`;
+}
+
+const TABLE =
+  /\b(?:selectFrom|insertInto|updateTable|deleteFrom|innerJoin|leftJoin)\(\s*'(\w+)(?: as \w+)?'/g;
+
+/** The room, the feature, or another part of the service. */
+const ownerOf = (path: string): string => /^(?:(?:relay|features)\/)?[^/]+/.exec(path)?.[0] ?? path;
+
+/** Returns the tables that files of several folders name. A table belongs to one folder. */
+function tablesInTwoFolders(folder: string, files: readonly SourceFile[]): string[] {
+  const folders = new Map<string, Set<string>>();
+  for (const { path } of files)
+    for (const [, table = ''] of readFileSync(join(folder, path), 'utf8').matchAll(TABLE))
+      folders.set(table, (folders.get(table) ?? new Set()).add(ownerOf(inSrc(path))));
+  return [...folders]
+    .filter(([, named]) => named.size > 1)
+    .map(([table, named]) => `the table ${table} is named in ${[...named].sort().join(' and ')}`);
 }
 
 /** Returns the packages of ours that the manifest declares, or undefined without a manifest. */

@@ -9,14 +9,14 @@ import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { renderError } from '@footbridge/service/edges/http/render-error';
-import { keyRoutes } from '@footbridge/service/edges/operator/keys-routes';
-import { requireOperator } from '@footbridge/service/edges/operator/operator-auth';
-import { OperatorAuth } from '@footbridge/service/flows/operators/authenticate-operator';
-import { createSqlOperators } from '@footbridge/service/ports/operators/operators-sql';
-import { openCrmKeys } from '@footbridge/service/ports/keys/keys-sql';
-import { createMemoryLimits } from '@footbridge/service/ports/limits/limits-memory';
-import { openDatabase } from '@footbridge/service/sql/open-database';
+import { renderError } from '@footbridge/service/platform/http/render-error';
+import { keyRoutes } from '@footbridge/service/relay/keys/keys-routes';
+import { requireOperator } from '@footbridge/service/platform/operator/operator-auth';
+import { OperatorAuth } from '@footbridge/service/platform/operator/authenticate-operator';
+import { createSqlOperators } from '@footbridge/service/platform/operator/operators-sql';
+import { openCrmKeys } from '@footbridge/service/relay/keys/keys-sql';
+import { createMemoryLimits } from '@footbridge/service/platform/limits/limits-memory';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
 import { runCli } from './run-cli.ts';
 

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { CLOSE_MEANINGS } from '@footbridge/service/asyncapi/asyncapi-document';
+import { CLOSE_MEANINGS } from '@footbridge/service/platform/asyncapi/asyncapi-document';
 import {
   DEVICE_TRANSITIONS,
   LICENSE_TRANSITIONS,
   LOCATION_TRANSITIONS,
-} from '@footbridge/service/ports/licenses/transitions';
+} from '@footbridge/service/relay/accounts/transitions';
 
 const page = readFileSync(new URL('../../docs/macs.md', import.meta.url), 'utf8');
 

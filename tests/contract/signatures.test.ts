@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-import { PRESET_NAMES, presetKey } from '@footbridge/service/ports/keys/presets';
+import { PRESET_NAMES, presetKey } from '@footbridge/service/relay/keys/presets-disk';
 import { ed25519Key, fixedRsaKey, signBody } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
 import * as fc from 'fast-check';

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 
-import { openApiDocument } from '@footbridge/service/openapi/openapi-document';
+import { openApiDocument } from '@footbridge/service/platform/openapi/openapi-document';
 
 import { GOOD as GOOD_HERE, bridgesWithMac } from './test-bridge.ts';
 import type { Answer } from './test-bridge.ts';
@@ -12,7 +12,7 @@ import type { Answer } from './test-bridge.ts';
 const start = bridgesWithMac();
 
 /** Recorded with the last release. `RECORD_GOLDEN=1` records them again; use it only for new bodies. */
-const GOLDEN = new URL('../../packages/service/src/openapi/golden/answers.json', import.meta.url);
+const GOLDEN = new URL('../../packages/service/src/platform/openapi/golden/answers.json', import.meta.url);
 
 interface Recorded {
   readonly path: string;

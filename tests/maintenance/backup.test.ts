@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
-import type { DatabaseConfig } from '@footbridge/service/config/config';
+import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
 import { backup } from '@footbridge/service/maintenance/backup';
 import { restore } from '@footbridge/service/maintenance/restore';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';

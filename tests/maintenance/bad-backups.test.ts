@@ -7,7 +7,7 @@ import { EXIT } from '@footbridge/cli/cli-error';
 import { backup } from '@footbridge/service/maintenance/backup';
 import type { Manifest } from '@footbridge/service/maintenance/backup-records';
 import { restore } from '@footbridge/service/maintenance/restore';
-import { migrateSqlite } from '@footbridge/service/sql/migrate-sqlite';
+import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startService } from '@footbridge/testkit/service';
 import { DatabaseSync } from 'node:sqlite';

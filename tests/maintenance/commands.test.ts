@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { EXIT } from '@footbridge/cli/cli-error';
-import { migrateSqlite } from '@footbridge/service/sql/migrate-sqlite';
-import { MIGRATIONS } from '@footbridge/service/sql/migrations';
+import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
+import { MIGRATIONS } from '@footbridge/service/platform/sql/migrations';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { afterAll, describe, expect, it } from 'vitest';
 

@@ -9,11 +9,11 @@ import { systemClock } from '@footbridge/runtime/clock';
 import { startRedis } from '@footbridge/testkit/servers/redis';
 import { createClient } from '@redis/client';
 
-import type { Lease, MacConnection, Switchboard } from '@footbridge/service/ports/switchboard/switchboard';
-import { SendLedger } from '@footbridge/service/ports/switchboard/send-ledger';
-import { createMemorySwitchboard } from '@footbridge/service/ports/switchboard/switchboard-memory';
-import { createRedisSwitchboard } from '@footbridge/service/ports/switchboard/switchboard-redis';
-import { openRedis } from '@footbridge/service/redis/open-redis';
+import type { Lease, MacConnection, Switchboard } from '@footbridge/service/relay/switchboard/switchboard';
+import { SendLedger } from '@footbridge/service/relay/switchboard/send-ledger';
+import { createMemorySwitchboard } from '@footbridge/service/relay/switchboard/switchboard-memory';
+import { createRedisSwitchboard } from '@footbridge/service/relay/switchboard/switchboard-redis';
+import { openRedis } from '@footbridge/service/platform/redis/open-redis';
 
 const { values } = parseArgs({
   options: {

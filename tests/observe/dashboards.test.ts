@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { METRICS, PROCESS_METRICS } from '@footbridge/service/metrics-table';
-import type { MetricEntry } from '@footbridge/service/metrics-table';
+import { METRICS, PROCESS_METRICS } from '@footbridge/service/platform/metrics/metrics-table';
+import type { MetricEntry } from '@footbridge/service/platform/metrics/metrics-table';
 import { describe, expect, it } from 'vitest';
 
 import { DASHBOARDS } from '../../scripts/grafana-dashboards.ts';

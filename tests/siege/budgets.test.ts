@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
-import { BUDGETS } from '@footbridge/service/budgets';
+import { BUDGETS } from '@footbridge/service/platform/budgets';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { LOCATION, OTHER_LOCATION, TestBridge } from '../contract/test-bridge.ts';

@@ -1,7 +1,7 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { UpgradeError } from '@footbridge/testkit/mac';
 import { until } from '@footbridge/testkit/until';
-import { MAC_BUDGET } from '@footbridge/service/budgets';
+import { MAC_BUDGET } from '@footbridge/service/platform/budgets';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { LOCATION, OTHER_LOCATION, TestBridge } from '../contract/test-bridge.ts';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { EVENT_LOOP_SAMPLE_MS } from '@footbridge/service/metrics';
+import { EVENT_LOOP_SAMPLE_MS } from '@footbridge/service/platform/metrics/metrics';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { connectMac } from '@footbridge/testkit/mac';
 import type { LogLine } from '@footbridge/testkit/program';

@@ -10,10 +10,10 @@ import { onStopSignal } from '@footbridge/runtime/stop-signals';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 
 import { createBridge } from './bridge/bridge.ts';
-import { textInsteadOfStart } from './config/command-line.ts';
-import { loadConfig } from './config/config.ts';
-import type { LoadedConfig } from './config/config.ts';
-import { StartError } from './errors.ts';
+import { textInsteadOfStart } from './platform/settings/command-line.ts';
+import { loadConfig } from './platform/settings/config.ts';
+import type { LoadedConfig } from './platform/settings/config.ts';
+import { StartError } from './platform/errors.ts';
 
 const run = promisify(execFile);
 

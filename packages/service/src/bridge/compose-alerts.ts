@@ -1,16 +1,16 @@
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { FastifyInstance } from 'fastify';
 
-import type { AlertsConfig } from '../config/config.ts';
-import { alertsRoutes } from '../edges/operator/alerts-routes.ts';
-import { AlertSender } from '../flows/alerts/send-alerts.ts';
-import { createSqlAlertOutbox } from '../ports/alerts/alert-outbox-sql.ts';
-import { createSlackReceiver } from '../ports/alerts/alerts-slack.ts';
-import { createSmtpReceiver } from '../ports/alerts/alerts-smtp.ts';
-import { createTeamsReceiver } from '../ports/alerts/alerts-teams.ts';
-import { createWebhookReceiver } from '../ports/alerts/alerts-webhook.ts';
-import type { AlertReceiver } from '../ports/alerts/alerts.ts';
-import type { OpenDatabase } from '../sql/open-database.ts';
+import type { AlertsConfig } from '../platform/settings/config.ts';
+import { alertsRoutes } from '../features/issues/alerts-routes.ts';
+import { AlertSender } from '../features/issues/send-alerts.ts';
+import { createSqlAlertOutbox } from '../features/issues/alert-outbox-sql.ts';
+import { createSlackReceiver } from '../features/issues/alerts-slack.ts';
+import { createSmtpReceiver } from '../features/issues/alerts-smtp.ts';
+import { createTeamsReceiver } from '../features/issues/alerts-teams.ts';
+import { createWebhookReceiver } from '../features/issues/alerts-webhook.ts';
+import type { AlertReceiver } from '../features/issues/alerts.ts';
+import type { OpenDatabase } from '../platform/sql/open-database.ts';
 import type { BridgeContext } from './context.ts';
 import { pruneHourly } from './prune-hourly.ts';
 

@@ -7,21 +7,21 @@ import type { FastifyInstance } from 'fastify';
 
 import type { BridgeContext } from './context.ts';
 import { pruneHourly } from './prune-hourly.ts';
-import type { Config } from '../config/config.ts';
-import { assetRoutes } from '../edges/http/asset-routes.ts';
-import { createAssetConverter } from '../edges/media/asset-converter.ts';
-import { assetsRoutes } from '../edges/operator/assets-routes.ts';
-import { pruneAssets } from '../flows/assets/prune-assets.ts';
-import { createUploads } from '../flows/assets/take-upload.ts';
-import type { Upload, UploadOutcome } from '../flows/assets/take-upload.ts';
-import type { AssetIndex } from '../ports/asset-index/asset-index.ts';
-import { createSqlAssetIndex } from '../ports/asset-index/asset-index-sql.ts';
-import type { Assets } from '../ports/assets/assets.ts';
-import { openDiskAssets } from '../ports/assets/assets-disk.ts';
-import type { KeyedHash } from '../ports/journal/keyed-hash.ts';
-import type { Retention } from '../ports/retention/retention.ts';
-import type { Suspects } from '../ports/suspects/suspects.ts';
-import type { OpenDatabase } from '../sql/open-database.ts';
+import type { Config } from '../platform/settings/config.ts';
+import { assetRoutes } from '../relay/assets/asset-routes.ts';
+import { createAssetConverter } from '../relay/assets/asset-converter-disk.ts';
+import { assetsRoutes } from '../relay/assets/totals-routes.ts';
+import { pruneAssets } from '../relay/assets/prune-assets.ts';
+import { createUploads } from '../relay/assets/take-upload.ts';
+import type { Upload, UploadOutcome } from '../relay/assets/take-upload.ts';
+import type { AssetIndex } from '../relay/assets/asset-index.ts';
+import { createSqlAssetIndex } from '../relay/assets/asset-index-sql.ts';
+import type { Assets } from '../relay/assets/assets.ts';
+import { openDiskAssets } from '../relay/assets/assets-disk.ts';
+import type { KeyedHash } from '../relay/people/keyed-hash.ts';
+import type { Retention } from '../features/retention/retention.ts';
+import type { Suspects } from '../platform/suspects/suspects.ts';
+import type { OpenDatabase } from '../platform/sql/open-database.ts';
 
 export interface AssetSide {
   readonly assets: Assets;
@@ -88,6 +88,6 @@ export async function composeAssets(
 
 async function openAssets(choice: Config['assets'], spoolFolder: string): Promise<Assets> {
   if (choice.engine === 'disk') return openDiskAssets({ directory: choice.folder });
-  const { openS3Assets } = await import('../ports/assets/assets-s3.ts');
+  const { openS3Assets } = await import('../relay/assets/assets-s3.ts');
   return openS3Assets({ ...choice, spoolFolder });
 }

@@ -1,22 +1,22 @@
 import type { BridgeContext } from './context.ts';
-import type { Broadcast } from '../ports/broadcast/broadcast.ts';
-import type { BroadcastMessage } from '../ports/broadcast/broadcast-redis.ts';
-import { createMemoryBroadcast } from '../ports/broadcast/broadcast-memory.ts';
-import type { Changes } from '../ports/changes/changes.ts';
-import { createMemoryChanges } from '../ports/changes/changes-memory.ts';
-import type { HealthCheck } from '../ports/health/health-checks.ts';
-import type { JournalFeed } from '../ports/journal/journal.ts';
-import type { MessageEvents } from '../ports/journal/message-events.ts';
-import { createMemoryMessageEvents } from '../ports/journal/message-events-memory.ts';
-import type { EventBatch } from '../ports/journal/message-events-redis.ts';
-import type { Limits } from '../ports/limits/limits.ts';
-import { createMemoryLimits } from '../ports/limits/limits-memory.ts';
-import { createBusCipher } from '../ports/switchboard/bus.ts';
-import type { SendLedger } from '../ports/switchboard/send-ledger.ts';
-import type { Switchboard } from '../ports/switchboard/switchboard.ts';
-import { createMemorySwitchboard } from '../ports/switchboard/switchboard-memory.ts';
-import type { OpenDatabase } from '../sql/open-database.ts';
-import { sharedSecret } from '../sql/shared-secret.ts';
+import type { Broadcast } from '../platform/changes/broadcast.ts';
+import type { BroadcastMessage } from '../platform/changes/broadcast-redis.ts';
+import { createMemoryBroadcast } from '../platform/changes/broadcast-memory.ts';
+import type { Changes } from '../platform/changes/changes.ts';
+import { createMemoryChanges } from '../platform/changes/changes-memory.ts';
+import type { HealthCheck } from '../platform/http/health-checks.ts';
+import type { JournalFeed } from '../relay/journal/journal.ts';
+import type { MessageEvents } from '../relay/journal/message-events.ts';
+import { createMemoryMessageEvents } from '../relay/journal/message-events-memory.ts';
+import type { EventBatch } from '../relay/journal/message-events-redis.ts';
+import type { Limits } from '../platform/limits/limits.ts';
+import { createMemoryLimits } from '../platform/limits/limits-memory.ts';
+import { createBusCipher } from '../relay/switchboard/bus.ts';
+import type { SendLedger } from '../relay/switchboard/send-ledger.ts';
+import type { Switchboard } from '../relay/switchboard/switchboard.ts';
+import { createMemorySwitchboard } from '../relay/switchboard/switchboard-memory.ts';
+import type { OpenDatabase } from '../platform/sql/open-database.ts';
+import { sharedSecret } from '../platform/sql/shared-secret.ts';
 
 export interface Cluster {
   readonly broadcast: Broadcast;
@@ -75,12 +75,12 @@ async function severalNodes(
     { createRedisMessageEvents },
     { createSqlChanges },
   ] = await Promise.all([
-    import('../redis/open-redis.ts'),
-    import('../ports/limits/limits-redis.ts'),
-    import('../ports/broadcast/broadcast-redis.ts'),
-    import('../ports/switchboard/switchboard-redis.ts'),
-    import('../ports/journal/message-events-redis.ts'),
-    import('../ports/changes/changes-sql.ts'),
+    import('../platform/redis/open-redis.ts'),
+    import('../platform/limits/limits-redis.ts'),
+    import('../platform/changes/broadcast-redis.ts'),
+    import('../relay/switchboard/switchboard-redis.ts'),
+    import('../relay/journal/message-events-redis.ts'),
+    import('../platform/changes/changes-sql.ts'),
   ]);
   if (database.engine !== 'postgres')
     log.warn(

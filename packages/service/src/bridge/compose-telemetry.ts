@@ -1,6 +1,6 @@
-import { MessageTraces } from '../flows/tracing/trace-messages.ts';
-import type { HandledWebhook } from '../flows/tracing/trace-messages.ts';
-import type { JournalFeed } from '../ports/journal/journal.ts';
+import { MessageTraces } from '../features/tracing/trace-messages.ts';
+import type { HandledWebhook } from '../features/tracing/trace-messages.ts';
+import type { JournalFeed } from '../relay/journal/journal.ts';
 import type { BridgeContext } from './context.ts';
 
 /** How long a stopping node waits for the collector. */
@@ -22,7 +22,7 @@ export async function composeTelemetry(
   if (telemetry.traces === undefined && telemetry.metrics === undefined)
     return { traceWebhook: undefined, closeWithinMs: 0 };
   // Loaded on demand, because the SDK costs startup time and memory.
-  const { startTelemetry } = await import('../edges/telemetry/start-telemetry.ts');
+  const { startTelemetry } = await import('../features/tracing/start-telemetry.ts');
   const started = startTelemetry({
     config: telemetry,
     version,

@@ -2,8 +2,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Config } from '../config/config.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Config } from '../platform/settings/config.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
 
 /** Everything that the parts of the composition share. Only this folder sees all of it: a part receives what it uses. */
 export interface BridgeContext {

@@ -1,6 +1,6 @@
 import type { Log } from '@footbridge/runtime/log';
 
-import type { LockEvent } from '../sql/open-database.ts';
+import type { LockEvent } from '../platform/sql/open-database.ts';
 
 /** `database` tells the main database and a separate one for the tokens apart. */
 export function logLock(log: Log, database: 'main' | 'tokens', { type, waitedMs }: LockEvent): void {

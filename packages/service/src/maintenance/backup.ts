@@ -5,9 +5,9 @@ import type { FileHandle } from 'node:fs/promises';
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 
-import type { Config } from '../config/config.ts';
-import { compareMigrations } from '../sql/migrate.ts';
-import { tablesAt } from '../sql/tables-at.ts';
+import type { Config } from '../platform/settings/config.ts';
+import { compareMigrations } from '../platform/sql/migrate.ts';
+import { tablesAt } from '../platform/sql/tables-at.ts';
 import { writeEnd, writeManifest, writeRows } from './backup-records.ts';
 import type { DatabaseName, Manifest } from './backup-records.ts';
 import { databasesOf } from './databases.ts';

@@ -4,11 +4,11 @@ import { parseEnv } from 'node:util';
 import type { ConfigSummary } from '@footbridge/protocol/maintenance';
 import type { Environment } from '@footbridge/runtime/settings';
 
-import { inspectConfig } from '../config/config.ts';
-import type { Config } from '../config/config.ts';
-import { namesOutsideSettings } from '../config/unknown-settings.ts';
-import { StartError } from '../errors.ts';
-import { settingsKeys } from '../ports/keys/settings-keys.ts';
+import { inspectConfig } from '../platform/settings/config.ts';
+import type { Config } from '../platform/settings/config.ts';
+import { namesOutsideSettings } from '../platform/settings/unknown-settings.ts';
+import { StartError } from '../platform/errors.ts';
+import { settingsKeys } from '../relay/keys/settings-keys.ts';
 
 /** Checks all settings as the service does at start, without opening databases or ports. Every name in `envFile` should be a setting. */
 export function checkConfig(env: Environment, envFile: string): ConfigSummary {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-import { reason } from '../sql/open-database.ts';
+import { reason } from '../platform/sql/open-database.ts';
 import { MaintenanceError } from './maintenance-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;

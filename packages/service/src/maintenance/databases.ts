@@ -1,4 +1,4 @@
-import type { Config, DatabaseConfig } from '../config/config.ts';
+import type { Config, DatabaseConfig } from '../platform/settings/config.ts';
 import type { DatabaseName } from './backup-records.ts';
 
 /** Returns the configured databases: the main one, and the token database if it is separate. */

@@ -10,10 +10,10 @@ import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
 import { setPriorityIfAllowed } from '@footbridge/media/process-priority';
 
-import { loadConfig } from '../config/config.ts';
-import type { Config } from '../config/config.ts';
-import { StartError, isDiskFull } from '../errors.ts';
-import { reason } from '../sql/open-database.ts';
+import { loadConfig } from '../platform/settings/config.ts';
+import type { Config } from '../platform/settings/config.ts';
+import { StartError, isDiskFull } from '../platform/errors.ts';
+import { reason } from '../platform/sql/open-database.ts';
 import { backup } from './backup.ts';
 import type { BackupDeps } from './backup.ts';
 import { checkConfig } from './check-config.ts';

@@ -1,6 +1,6 @@
 import type { MaintenanceCode } from '@footbridge/protocol/maintenance';
 
-import { isDiskFull } from '../errors.ts';
+import { isDiskFull } from '../platform/errors.ts';
 
 /** Why a maintenance command failed: what happened, and what to do next. */
 export class MaintenanceError extends Error {

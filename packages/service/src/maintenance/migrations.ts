@@ -1,8 +1,8 @@
 import type { MigrationSummary } from '@footbridge/protocol/maintenance';
 
-import type { Config } from '../config/config.ts';
-import { compareMigrations } from '../sql/migrate.ts';
-import { openDatabase } from '../sql/open-database.ts';
+import type { Config } from '../platform/settings/config.ts';
+import { compareMigrations } from '../platform/sql/migrate.ts';
+import { openDatabase } from '../platform/sql/open-database.ts';
 import { databasesOf } from './databases.ts';
 import { MaintenanceError, databaseNewer } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';

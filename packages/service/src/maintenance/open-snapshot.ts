@@ -1,4 +1,4 @@
-import type { DatabaseConfig } from '../config/config.ts';
+import type { DatabaseConfig } from '../platform/settings/config.ts';
 import { openPostgresSnapshot } from './snapshot-postgres.ts';
 import { openSqliteSnapshot } from './snapshot-sqlite.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -4,8 +4,8 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 
-import { migrate } from '../sql/migrate.ts';
-import { lockOutServices } from '../sql/postgres-in-use.ts';
+import { migrate } from '../platform/sql/migrate.ts';
+import { lockOutServices } from '../platform/sql/postgres-in-use.ts';
 import { connect } from './connect-postgres.ts';
 import { MaintenanceError } from './maintenance-error.ts';
 import type { RestoreTarget, TargetShape } from './restore-target.ts';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
 
-import type { DatabaseConfig } from '../config/config.ts';
-import { MIGRATIONS } from '../sql/migrations.ts';
-import { giveToFolderOwner } from '../sql/private-file.ts';
-import { tablesAt } from '../sql/tables-at.ts';
+import type { DatabaseConfig } from '../platform/settings/config.ts';
+import { MIGRATIONS } from '../platform/sql/migrations.ts';
+import { giveToFolderOwner } from '../platform/sql/private-file.ts';
+import { tablesAt } from '../platform/sql/tables-at.ts';
 import type { BackupDeps } from './backup.ts';
 import { readBackup } from './backup-records.ts';
 import type { DatabaseName, Manifest } from './backup-records.ts';

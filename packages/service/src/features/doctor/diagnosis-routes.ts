@@ -1,0 +1,69 @@
+import { showDiagnosis } from '@footbridge/protocol/operator/watching';
+import { isObject } from '@footbridge/protocol/schema';
+import type { FastifyInstance } from 'fastify';
+
+import type { Config } from '../../platform/settings/config.ts';
+import { serveCall } from '../../platform/operator/serve-call.ts';
+
+/** What one call of an address found. */
+type Probe =
+  | { readonly status: number; readonly ms: number; readonly date: number | null; readonly json: unknown }
+  | { readonly status: 0; readonly ms: number; readonly code: string };
+
+export interface DiagnosisDeps {
+  readonly version: string;
+  readonly config: Pick<Config, 'crm' | 'oauth' | 'database' | 'cluster' | 'listeners'>;
+  /** Warnings about the settings, as logged at the start. */
+  readonly warnings: readonly string[];
+  readonly uptimeSec: () => number;
+  readonly publicUrl: () => string;
+  readonly now: () => number;
+  readonly probe: (address: string) => Promise<Probe>;
+}
+
+/** The uptime is counted in whole seconds, and a call takes time. */
+const SAME_START_SEC = 3;
+
+/** `GET /operator/diagnosis`: the facts that `footbridge doctor` needs from the service, and what its calls to the CRM and to its own public address find. Contains no secret. */
+export function diagnosisRoutes(deps: DiagnosisDeps) {
+  const { version, config, warnings, uptimeSec, now } = deps;
+
+  async function found(url: string, path = '/') {
+    const probe = await deps.probe(url + path);
+    if ('code' in probe) return { url, status: 0, code: probe.code, ms: probe.ms };
+    const { status, ms, date, json } = probe;
+    const clockSkewSec = date === null ? null : Math.round((date - now()) / 1000);
+    return { url, status, ms, clockSkewSec, json };
+  }
+
+  function identityOf(json: unknown): 'this' | 'other' | 'unknown' {
+    if (!isObject(json) || typeof json['uptimeSec'] !== 'number' || typeof json['version'] !== 'string')
+      return 'unknown';
+    const isThis = json['version'] === version && Math.abs(json['uptimeSec'] - uptimeSec()) <= SAME_START_SEC;
+    return isThis ? 'this' : 'other';
+  }
+
+  return (app: FastifyInstance): void => {
+    serveCall(app, showDiagnosis, async () => {
+      const { json: _answer, ...crm } = await found(config.crm.host);
+      const { json, ...publicAddress } = await found(deps.publicUrl(), '/health');
+      return {
+        version,
+        uptimeSec: uptimeSec(),
+        settings: {
+          warnings,
+          oauth: config.oauth.state,
+          missing: config.oauth.state === 'incomplete' ? config.oauth.missing : [],
+          baseUrl: config.listeners.baseUrl ?? null,
+          crmHost: config.crm.host,
+          conversationProviderId: config.crm.conversationProviderId ?? null,
+          inboundType: config.crm.inboundType,
+          database: config.database.engine,
+          nodes: config.cluster.engine === 'memory' ? ('one' as const) : ('several' as const),
+        },
+        crm,
+        publicAddress: { ...publicAddress, identity: identityOf(json) },
+      };
+    });
+  };
+}

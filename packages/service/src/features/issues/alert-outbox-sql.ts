@@ -1,0 +1,369 @@
+import { randomUUID } from 'node:crypto';
+
+import { list, nullable, object } from '@footbridge/protocol/schema';
+import type { Clock } from '@footbridge/runtime/clock';
+import { sql } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
+
+import { batches } from '../../platform/batcher.ts';
+import { EngineError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/sql/open-database.ts';
+import type { Schema } from '../../platform/sql/schema.ts';
+import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
+import { CLAIM_MS } from './alert-outbox.ts';
+import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
+import { MAX_LOCATIONS } from './alerts.ts';
+import type { AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
+
+type IssueRow = Selectable<Schema['issues']>;
+
+/** A change of an issue that has no alert yet. `key` tells reminders apart. */
+interface Change {
+  readonly change: AlertedChange;
+  readonly key: string;
+  readonly row: IssueRow;
+}
+
+/** Older changes are not news. Longer than quiet hours. */
+const MAX_AGE_MS = 3 * 86_400_000;
+/** Changes taken in one transaction. The next call takes the others. */
+const MAX_CHANGES = 1000;
+
+export interface SqlAlertOutboxDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Whether other nodes use the database. If not, a claim of another process belongs to one that has ended. */
+  readonly otherNodes: boolean;
+}
+
+export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDeps): AlertOutbox {
+  return {
+    enqueue: (receiver, options) =>
+      withEngineError(async () => {
+        const due = await dueChanges(db, receiver, options.reminderMs, clock.now());
+        if (due.length === 0) return;
+        await db.transaction().execute((tx) => add(tx, receiver, due, options.group, clock.now()));
+      }),
+
+    claim: (receiver, node) =>
+      withEngineError(async () => {
+        const now = clock.now();
+        const oldest = await db
+          .selectFrom('alerts')
+          .select('id')
+          .where('receiver', '=', receiver)
+          .where('done_at', 'is', null)
+          .orderBy('seq')
+          .orderBy('id')
+          .limit(1)
+          .executeTakeFirst();
+        if (oldest === undefined) return undefined;
+        const row = await db
+          .updateTable('alerts')
+          .set({ claimed_by: node, claimed_until: now + CLAIM_MS })
+          .where('id', '=', oldest.id)
+          .where('done_at', 'is', null)
+          .where('next_at', '<=', now)
+          .where((is) =>
+            is.or([
+              is('claimed_until', '<=', now),
+              ...(otherNodes ? [] : [is('claimed_by', 'is distinct from', node)]),
+            ]),
+          )
+          .returningAll()
+          .executeTakeFirst();
+        if (row === undefined) return undefined;
+        const { id, created_at: createdAt, attempts, changes } = row;
+        return {
+          alert: { id, at: createdAt, changes: readStored(CHANGES, changes) },
+          attempts,
+          createdAt,
+        };
+      }),
+
+    sent: (id) =>
+      withEngineError(async () => {
+        await db
+          .updateTable('alerts')
+          .set({ done_at: clock.now(), outcome: 'sent', error: null, claimed_until: 0 })
+          .where('id', '=', id)
+          .execute();
+      }),
+
+    failed: (id, reason, retryInMs) =>
+      withEngineError(async () => {
+        await db
+          .updateTable('alerts')
+          .set((eb) => ({
+            attempts: eb('attempts', '+', 1),
+            next_at: clock.now() + retryInMs,
+            error: reason,
+            claimed_until: 0,
+          }))
+          .where('id', '=', id)
+          .execute();
+      }),
+
+    giveUp: (id, reason) =>
+      withEngineError(async () => {
+        await db
+          .updateTable('alerts')
+          .set({ done_at: clock.now(), outcome: 'given_up', error: reason, claimed_until: 0 })
+          .where('id', '=', id)
+          .execute();
+      }),
+
+    stateOf: (receiver) =>
+      withEngineError(async () => {
+        const waiting = await db
+          .selectFrom('alerts')
+          .select((eb) => eb.fn.countAll().as('count'))
+          .where('receiver', '=', receiver)
+          .where('done_at', 'is', null)
+          .executeTakeFirst();
+        const newest = await db
+          .selectFrom('alerts')
+          .select((eb) => eb.fn.max('done_at').as('at'))
+          .where('receiver', '=', receiver)
+          .where('outcome', '=', 'sent')
+          .executeTakeFirst();
+        const oldest = await db
+          .selectFrom('alerts')
+          .select('error')
+          .where('receiver', '=', receiver)
+          .where('done_at', 'is', null)
+          .orderBy('seq')
+          .limit(1)
+          .executeTakeFirst();
+        return {
+          pending: Number(waiting?.count ?? 0),
+          lastSentAt: newest?.at ?? null,
+          lastError: oldest?.error ?? null,
+        };
+      }),
+
+    prune: (before) =>
+      withEngineError(async () => {
+        await db.deleteFrom('alerts').where('done_at', '<', before).execute();
+        await db
+          .deleteFrom('alert_changes')
+          .where('issue_id', 'not in', (eb) => eb.selectFrom('issues').select('id'))
+          .execute();
+      }),
+  };
+}
+
+/** Returns the changes of issues that this receiver was not told about, oldest first. */
+async function dueChanges(
+  db: Database,
+  receiver: ReceiverName,
+  reminderMs: number | null,
+  now: number,
+): Promise<Change[]> {
+  const since = await firstUse(db, receiver, now);
+  const told = (key: string) =>
+    sql<boolean>`EXISTS (SELECT 1 FROM alert_changes c WHERE c.receiver = ${receiver} AND c.issue_id = issues.id AND c.change = ${key})`;
+  const recent = now - MAX_AGE_MS;
+  const opened = await db
+    .selectFrom('issues')
+    .selectAll()
+    .where((eb) =>
+      eb.or([
+        eb('closed_at', 'is', null),
+        eb.and([eb('closed_at', '>=', recent), eb('opened_at', '>=', since)]),
+      ]),
+    )
+    .where(sql<boolean>`NOT ${told('opened')}`)
+    .orderBy('opened_at')
+    .orderBy('id')
+    .limit(MAX_CHANGES)
+    .execute();
+  const untold = new Set(opened.map(({ id }) => id));
+  const closed = await db
+    .selectFrom('issues')
+    .selectAll()
+    .where('closed_at', '>=', recent)
+    .where(sql<boolean>`NOT ${told('closed')}`)
+    .orderBy('closed_at')
+    .orderBy('id')
+    .execute();
+  const known = await toldAbout(
+    db,
+    receiver,
+    closed.map(({ id }) => id),
+  );
+  return [
+    ...opened.map((row) => ({ change: 'opened' as const, key: 'opened', row: { ...row, closed_at: null } })),
+    ...(await dueReminders(db, receiver, reminderMs, now)),
+    ...closed
+      .filter(({ id }) => untold.has(id) || known.has(id))
+      .map((row) => ({ change: 'closed' as const, key: 'closed', row })),
+  ].slice(0, MAX_CHANGES);
+}
+
+/** Records when this receiver was first used. */
+async function firstUse(db: Database, receiver: ReceiverName, now: number): Promise<number> {
+  await db
+    .insertInto('alert_receivers')
+    .values({ receiver, since: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { since } = await db
+    .selectFrom('alert_receivers')
+    .select('since')
+    .where('receiver', '=', receiver)
+    .executeTakeFirstOrThrow();
+  return since;
+}
+
+async function toldAbout(
+  db: Database,
+  receiver: ReceiverName,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const told = new Set<string>();
+  for (const some of batches(ids)) {
+    const rows = await db
+      .selectFrom('alert_changes')
+      .select('issue_id')
+      .where('receiver', '=', receiver)
+      .where('change', '=', 'opened')
+      .where('issue_id', 'in', some)
+      .execute();
+    for (const { issue_id } of rows) told.add(issue_id);
+  }
+  return told;
+}
+
+/** Of several reminders that were due during quiet hours or while the service was stopped, only the newest counts. */
+async function dueReminders(
+  db: Database,
+  receiver: ReceiverName,
+  reminderMs: number | null,
+  now: number,
+): Promise<Change[]> {
+  if (reminderMs === null) return [];
+  const rows = await db
+    .selectFrom('issues')
+    .innerJoin('alert_changes', 'alert_changes.issue_id', 'issues.id')
+    .selectAll('issues')
+    .select('alert_changes.at as told_at')
+    .where('issues.closed_at', 'is', null)
+    .where('alert_changes.receiver', '=', receiver)
+    .where('alert_changes.change', '=', 'opened')
+    .where('alert_changes.at', '<=', now - reminderMs)
+    .execute();
+  const due = rows.map(({ told_at, ...row }) => ({
+    change: 'reminder' as const,
+    key: `reminder-${Math.floor((now - told_at) / reminderMs)}`,
+    row,
+  }));
+  const sentBefore = await reminded(
+    db,
+    receiver,
+    due.map(({ row }) => row.id),
+  );
+  return due.filter(({ row, key }) => !sentBefore.has(`${row.id} ${key}`));
+}
+
+async function reminded(
+  db: Database,
+  receiver: ReceiverName,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>();
+  for (const some of batches(ids)) {
+    const rows = await db
+      .selectFrom('alert_changes')
+      .select(['issue_id', 'change'])
+      .where('receiver', '=', receiver)
+      .where('issue_id', 'in', some)
+      .execute();
+    for (const { issue_id, change } of rows) keys.add(`${issue_id} ${change}`);
+  }
+  return keys;
+}
+
+/** Writes the changes that no other node has written meanwhile, and their alerts. */
+async function add(
+  tx: Transaction<Schema>,
+  receiver: ReceiverName,
+  due: readonly Change[],
+  group: EnqueueOptions['group'],
+  now: number,
+): Promise<void> {
+  const own = new Set<string>();
+  for (const some of batches(due)) {
+    const rows = await tx
+      .insertInto('alert_changes')
+      .values(some.map(({ key, row }) => ({ receiver, issue_id: row.id, change: key, at: now })))
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(['issue_id', 'change'])
+      .execute();
+    for (const { issue_id, change } of rows) own.add(`${issue_id} ${change}`);
+  }
+  const changes = due
+    .filter(({ key, row }) => own.has(`${row.id} ${key}`))
+    .map(({ change, row }) => ({ change, issue: issueOf(row) }));
+  if (changes.length === 0) return;
+  const { last } = await tx
+    .selectFrom('alerts')
+    .select((eb) => eb.fn.max('seq').as('last'))
+    .where('receiver', '=', receiver)
+    .executeTakeFirstOrThrow();
+  const rows = group(changes).map((some, index) => ({
+    id: `alert_${randomUUID()}`,
+    receiver,
+    seq: (last ?? 0) + 1 + index,
+    changes: JSON.stringify(some),
+    created_at: now,
+    attempts: 0,
+    next_at: now,
+    claimed_by: null,
+    claimed_until: 0,
+    done_at: null,
+    outcome: null,
+    error: null,
+  }));
+  for (const some of batches(rows)) await tx.insertInto('alerts').values(some).execute();
+}
+
+function issueOf(row: IssueRow): AlertedIssue {
+  const all = row.locations === null ? null : readStored(TEXTS, row.locations);
+  return {
+    id: row.id,
+    kind: row.kind,
+    sentence: row.sentence,
+    action: row.action,
+    since: row.since,
+    closedAt: row.closed_at,
+    locationIds: all === null ? null : all.slice(0, MAX_LOCATIONS),
+    affected: all === null ? null : all.length,
+  };
+}
+
+const TEXT = { type: 'string' } as const;
+const NUMBER = { type: 'number' } as const;
+const CHANGES = list(
+  object({
+    change: { type: 'string', enum: ['opened', 'closed', 'reminder'] },
+    issue: object({
+      id: TEXT,
+      kind: TEXT,
+      sentence: TEXT,
+      action: TEXT,
+      since: NUMBER,
+      closedAt: nullable(NUMBER),
+      locationIds: nullable(TEXTS),
+      affected: nullable(NUMBER),
+    }),
+  }),
+);
+
+async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
+  try {
+    return await query();
+  } catch (error) {
+    throw new EngineError('sql', 'alerts cannot be read or changed', error);
+  }
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Selectable } from 'kysely';
+
+import { batches } from '../../platform/batcher.ts';
+import { EngineError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/sql/open-database.ts';
+import type { Schema } from '../../platform/sql/schema.ts';
+import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
+import type { Finding, Issue, IssueKind, Issues } from './issues.ts';
+
+type Row = Selectable<Schema['issues']>;
+
+export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): Issues {
+  return {
+    open: (findings, node) =>
+      withEngineError(async () => {
+        const opened: Issue[] = [];
+        for (const some of batches(findings)) {
+          const rows = await db
+            .insertInto('issues')
+            .values(some.map((finding) => rowOf(finding, node, clock.now())))
+            .onConflict((conflict) => conflict.doNothing())
+            .returningAll()
+            .execute();
+          opened.push(...rows.map(issueOf));
+        }
+        return opened;
+      }),
+
+    confirm: (ids, node) =>
+      withEngineError(async () => {
+        for (const some of batches(ids))
+          await db
+            .updateTable('issues')
+            .set({ seen_by: node, seen_at: clock.now() })
+            .where('id', 'in', some)
+            .execute();
+      }),
+
+    reword: (id, { sentence, action, locationIds }) =>
+      withEngineError(async () => {
+        await db
+          .updateTable('issues')
+          .set({ sentence, action, locations: locationsText(locationIds) })
+          .where('id', '=', id)
+          .execute();
+      }),
+
+    close: (ids) =>
+      withEngineError(async () => {
+        const closed: Issue[] = [];
+        for (const some of batches(ids)) {
+          const rows = await db
+            .updateTable('issues')
+            .set({ closed_at: clock.now() })
+            .where('id', 'in', some)
+            .where('closed_at', 'is', null)
+            .returningAll()
+            .execute();
+          closed.push(...rows.map(issueOf));
+        }
+        return closed;
+      }),
+
+    listOpen: () =>
+      withEngineError(async () => {
+        const rows = await db
+          .selectFrom('issues')
+          .selectAll()
+          .where('closed_at', 'is', null)
+          .orderBy('since')
+          .orderBy('id')
+          .execute();
+        return rows.map(issueOf);
+      }),
+
+    listClosed: (limit) =>
+      withEngineError(async () => {
+        const rows = await db
+          .selectFrom('issues')
+          .selectAll()
+          .where('closed_at', 'is not', null)
+          .orderBy('closed_at', 'desc')
+          .orderBy('id')
+          .limit(limit)
+          .execute();
+        return rows.map(issueOf);
+      }),
+
+    prune: (closedBefore) =>
+      withEngineError(async () => {
+        await db.deleteFrom('issues').where('closed_at', '<', closedBefore).execute();
+      }),
+  };
+}
+
+const locationsText = (ids: readonly string[] | null) => (ids === null ? null : JSON.stringify(ids));
+
+const rowOf = (finding: Finding, node: string, at: number): Row => ({
+  id: randomUUID(),
+  kind: finding.kind,
+  subject: finding.subject,
+  locations: locationsText(finding.locationIds),
+  sentence: finding.sentence,
+  action: finding.action,
+  since: finding.since ?? at,
+  opened_at: at,
+  closed_at: null,
+  seen_by: node,
+  seen_at: at,
+});
+
+const issueOf = (row: Row): Issue => ({
+  id: row.id,
+  kind: row.kind as IssueKind,
+  subject: row.subject,
+  locationIds: row.locations === null ? null : readStored(TEXTS, row.locations),
+  sentence: row.sentence,
+  action: row.action,
+  since: row.since,
+  openedAt: row.opened_at,
+  closedAt: row.closed_at,
+  seenBy: row.seen_by,
+  seenAt: row.seen_at,
+});
+
+async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
+  try {
+    return await query();
+  } catch (error) {
+    throw new EngineError('sql', 'issues cannot be read or changed', error);
+  }
+}

@@ -1,0 +1,87 @@
+import {
+  listGrants,
+  removeGrant,
+  removePrivateToken,
+  setPrivateToken,
+} from '@footbridge/protocol/operator/crm';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import type { Audit } from '../../platform/operator/audit.ts';
+import type { Changes } from '../../platform/changes/changes.ts';
+import { UNREADABLE_TOKENS } from './grants.ts';
+import type { Grants, GrantView } from './grants.ts';
+import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
+import { serveCall } from '../../platform/operator/serve-call.ts';
+
+export interface GrantsRoutesDeps {
+  /** Undefined without an encryption key, because tokens are only stored encrypted. */
+  readonly grants: Grants | undefined;
+  readonly changes: Pick<Changes, 'announce'>;
+  readonly audit: Pick<Audit, 'record'>;
+}
+
+/** `GET /operator/grants`, `DELETE /operator/grants/:locationId`, `PUT`, `DELETE /operator/locations/:locationId/private-token`. No response contains a token (O8, O10). */
+export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
+  function store(): Grants {
+    if (grants !== undefined) return grants;
+    throw operatorError(
+      'CONFLICT',
+      'Tokens are stored encrypted, and no encryption key is set. Set CRM_OAUTH_ENCRYPTION_KEY (32 bytes) and restart, or use CRM_PIT_TOKENS.',
+    );
+  }
+
+  async function tell(
+    { operator }: FastifyRequest,
+    action: string,
+    locationId: string,
+    topic: 'grant' | 'grant_removed' = 'grant',
+  ): Promise<void> {
+    await changes.announce(topic, locationId);
+    await audit.record({ actor: 'operator', name: operator.label, action, target: locationId });
+  }
+
+  return (app: FastifyInstance): void => {
+    serveCall(app, listGrants, async () => ({
+      grants: ((await grants?.list()) ?? []).map(view),
+      privateTokens: ((await grants?.privateTokens()) ?? []).map(({ locationId, updatedAt, isReadable }) => ({
+        locationId,
+        state: isReadable ? ('active' as const) : ('unreadable' as const),
+        updatedAt: isoTime(updatedAt),
+        problem: isReadable ? null : problemOf('private'),
+      })),
+    }));
+
+    serveCall(app, removeGrant, async ({ params: { locationId }, request }) => {
+      if (!(await store().remove('location', locationId)))
+        throw operatorError('NOT_FOUND', 'This location has no grant.');
+      await tell(request, 'grant.removed', locationId, 'grant_removed');
+    });
+
+    serveCall(app, setPrivateToken, async ({ params: { locationId }, body: { token }, request }) => {
+      await store().setPrivateToken(locationId, token);
+      await tell(request, 'private_token.set', locationId);
+    });
+
+    serveCall(app, removePrivateToken, async ({ params: { locationId }, request }) => {
+      if (!(await store().removePrivateToken(locationId)))
+        throw operatorError('NOT_FOUND', 'No private integration token is set for this location.');
+      await tell(request, 'private_token.removed', locationId, 'grant_removed');
+    });
+  };
+}
+
+const problemOf = (kind: keyof typeof UNREADABLE_TOKENS.actions) => ({
+  sentence: UNREADABLE_TOKENS.sentence,
+  action: UNREADABLE_TOKENS.actions[kind],
+});
+
+const view = (grant: GrantView) => ({
+  kind: grant.kind,
+  ownerId: grant.ownerId,
+  companyId: grant.companyId,
+  state: grant.state,
+  expiresAt: grant.expiresAt === 0 ? null : isoTime(grant.expiresAt),
+  refreshedAt: isoTime(grant.refreshedAt),
+  lastError: grant.lastError,
+  problem: grant.state === 'unreadable' ? problemOf('grant') : null,
+});

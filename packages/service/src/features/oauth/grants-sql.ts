@@ -1,0 +1,643 @@
+import type { Clock } from '@footbridge/runtime/clock';
+import { sql } from 'kysely';
+import type { ExpressionBuilder, Selectable, Transaction } from 'kysely';
+
+import { EngineError } from '../../platform/errors.ts';
+import { inChunks } from '../../platform/sql/in-chunks.ts';
+import type { Database, OpenDatabase } from '../../platform/sql/open-database.ts';
+import type { Schema } from '../../platform/sql/schema.ts';
+import type {
+  Commit,
+  Doubt,
+  Grant,
+  GrantKind,
+  Grants,
+  GrantView,
+  InstallEvent,
+  NewGrant,
+  StoredGrantState,
+  Tokens,
+} from './grants.ts';
+import { KEY_ID_LENGTH } from './vault.ts';
+import type { Vault } from './vault.ts';
+
+export interface SqlGrantsDeps {
+  readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
+  readonly clock: Clock;
+  readonly vault: Vault;
+}
+
+type Row = Selectable<Schema['oauth_grants']>;
+/** The ids of the keys, or the complete columns, which begin with them. */
+type KeyIds = Pick<Row, 'access_token' | 'refresh_token'>;
+type Queries = Database | Transaction<Schema>;
+
+/** On PostgreSQL a refresh holds a pooled connection during a network call. The limit keeps connections free for other queries. */
+const MAX_CONCURRENT_REFRESHES = 4;
+
+export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Grants {
+  const { db } = database;
+  const withLock = createKeyedMutex();
+  const withSlot = createSemaphore(MAX_CONCURRENT_REFRESHES);
+
+  const read = (queries: Queries, kind: GrantKind, ownerId: string) =>
+    queries.selectFrom('oauth_grants').selectAll().where('kind', '=', kind).where('owner_id', '=', ownerId);
+
+  const sealed = (kind: GrantKind, ownerId: string, tokens: Tokens) => ({
+    access_token: vault.seal(tokens.accessToken, { kind, owner: ownerId, field: 'access_token' }),
+    refresh_token:
+      tokens.refreshToken === null
+        ? null
+        : vault.seal(tokens.refreshToken, { kind, owner: ownerId, field: 'refresh_token' }),
+    expires_at: tokens.expiresAt,
+  });
+
+  const viewOf = (row: Parameters<typeof storedView>[0] & KeyIds): GrantView =>
+    canOpen(row) ? storedView(row) : unreadable(storedView(row));
+
+  /** By the ids of the keys: decrypting all grants for each list would take long. */
+  const canOpen = ({ access_token, refresh_token }: KeyIds): boolean =>
+    vault.hasKeyOf(access_token) && (refresh_token === null || vault.hasKeyOf(refresh_token));
+
+  function opened(row: Row): Grant {
+    const { kind, owner_id: owner } = row;
+    if (row.state === 'expected' || row.state === 'uninstalled')
+      return { ...storedView(row), accessToken: '', refreshToken: null };
+    const accessToken = vault.open(row.access_token, { kind, owner, field: 'access_token' });
+    const refreshToken =
+      row.refresh_token === null
+        ? null
+        : vault.open(row.refresh_token, { kind, owner, field: 'refresh_token' });
+    const view = storedView(row);
+    const tokens = { accessToken: accessToken ?? '', refreshToken: refreshToken ?? null };
+    if (accessToken !== undefined && refreshToken !== undefined) return { ...view, ...tokens };
+    return { ...unreadable(view), ...tokens };
+  }
+
+  /** Replaces the tokens that were read as `grant`, unless they were refreshed in between: then the newer ones stay. */
+  async function replace(
+    queries: Queries,
+    grant: Grant,
+    tokens: Parameters<Commit>[0],
+  ): Promise<Grant | undefined> {
+    const now = after(grant.refreshedAt, clock.now());
+    await queries
+      .updateTable('oauth_grants')
+      .set({
+        ...sealed(grant.kind, grant.ownerId, tokens),
+        company_id: tokens.companyId ?? grant.companyId,
+        state: 'active',
+        last_error: null,
+        refreshed_at: now,
+        updated_at: now,
+      })
+      .where('kind', '=', grant.kind)
+      .where('owner_id', '=', grant.ownerId)
+      .where('refreshed_at', '=', grant.refreshedAt)
+      .execute();
+    const row = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();
+    return row === undefined ? undefined : opened(row);
+  }
+
+  function exclusivelyOnServer<T>(
+    kind: GrantKind,
+    ownerId: string,
+    work: (grant: Grant, commit: Commit) => Promise<T>,
+  ): Promise<T | undefined> {
+    return withSlot(() =>
+      db.transaction().execute(async (trx) => {
+        const row = await read(trx, kind, ownerId).forUpdate().executeTakeFirst();
+        if (row === undefined) return undefined;
+        const grant = opened(row);
+        return work(grant, (tokens) => replace(trx, grant, tokens));
+      }),
+    );
+  }
+
+  // One process owns the file, so a lock in memory is enough. A transaction would block all other writes during a network call.
+  function exclusivelyInFile<T>(
+    kind: GrantKind,
+    ownerId: string,
+    work: (grant: Grant, commit: Commit) => Promise<T>,
+  ): Promise<T | undefined> {
+    return withLock(`${kind} ${ownerId}`, async () => {
+      const row = await read(db, kind, ownerId).executeTakeFirst();
+      if (row === undefined) return undefined;
+      const grant = opened(row);
+      return work(grant, (tokens) => durably(db, (trx) => replace(trx, grant, tokens)));
+    });
+  }
+
+  const exclusively = database.engine === 'postgres' ? exclusivelyOnServer : exclusivelyInFile;
+  const write = <T>(task: (queries: Queries) => Promise<T>) =>
+    database.engine === 'postgres' ? task(db) : durably(db, task);
+  const transaction = <T>(task: (trx: Transaction<Schema>) => Promise<T>) =>
+    database.engine === 'postgres' ? db.transaction().execute(task) : durably(db, task);
+  /** Reads a row that the transaction is about to change. */
+  const locked = (trx: Transaction<Schema>, kind: GrantKind, ownerId: string) => {
+    const row = read(trx, kind, ownerId);
+    return (database.engine === 'postgres' ? row.forUpdate() : row).executeTakeFirst();
+  };
+
+  return {
+    find: (kind, ownerId) =>
+      guarded(async () => {
+        const row = await read(db, kind, ownerId).executeTakeFirst();
+        return row === undefined ? undefined : opened(row);
+      }),
+    store: (grant) => guarded(() => write((queries) => store(queries, grant))),
+    expect: (event) => guarded(() => transaction((trx) => expect(trx, event))),
+    uninstall: (event, tokensOf) => guarded(() => transaction((trx) => uninstall(trx, event, tokensOf))),
+    doubt: (kind, ownerId) =>
+      guarded(async () => {
+        const row = await db
+          .updateTable('oauth_grants')
+          // It grows even when the clock does not, so that `trust` cannot end a doubt that was raised after it was read.
+          .set((is) => ({
+            doubted_at: sql<number>`case when ${is.ref('doubted_at')} >= ${clock.now()} then ${is.ref('doubted_at')} + 1 else ${clock.now()} end`,
+          }))
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .where('access_token', '!=', '')
+          .returning(DOUBT)
+          .executeTakeFirst();
+        return row === undefined ? undefined : doubtOf(row);
+      }),
+    doubted: () =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .select(DOUBT)
+          .where('doubted_at', 'is not', null)
+          .execute();
+        return rows.map(doubtOf);
+      }),
+    trust: ({ kind, ownerId, doubtedAt }) =>
+      guarded(async () => {
+        await db
+          .updateTable('oauth_grants')
+          .set({ doubted_at: null })
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .where('doubted_at', '=', doubtedAt)
+          .execute();
+      }),
+    expected: (since) =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .selectAll()
+          .where('state', '=', 'expected')
+          .where('updated_at', '>=', since)
+          .orderBy('owner_id')
+          .execute();
+        return rows.map(viewOf);
+      }),
+    removeExpectedBefore: (time) =>
+      guarded(async () => {
+        const rows = await db
+          .deleteFrom('oauth_grants')
+          .where('state', '=', 'expected')
+          .where('updated_at', '<', time)
+          // Nodes of earlier versions record another announcement only here.
+          .where('event_at', '<', time)
+          .returning('owner_id')
+          .execute();
+        return rows.map(({ owner_id }) => owner_id);
+      }),
+    exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
+    recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
+    list: () =>
+      guarded(async () => {
+        // Without the tokens, which are most of the table: the operator's lists read it often.
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .select(VIEWED)
+          .select(KEY_IDS)
+          .orderBy('kind')
+          .orderBy('owner_id')
+          .execute();
+        return rows.map(viewOf);
+      }),
+    ofLocations: (locationIds) =>
+      guarded(async () => {
+        const rows = await inChunks(locationIds, (chunk) =>
+          db
+            .selectFrom('oauth_grants')
+            .select(VIEWED)
+            .select(KEY_IDS)
+            .where('kind', '=', 'location')
+            .where('owner_id', 'in', chunk)
+            .execute(),
+        );
+        return rows.map(viewOf);
+      }),
+    listLocationIds: () =>
+      guarded(async () => {
+        const rows = await db
+          .selectFrom('oauth_grants')
+          .select('owner_id')
+          .where('kind', '=', 'location')
+          .execute();
+        return rows.map(({ owner_id }) => owner_id);
+      }),
+    remove: (kind, ownerId) =>
+      guarded(async () => {
+        const { numDeletedRows } = await db
+          .deleteFrom('oauth_grants')
+          .where('kind', '=', kind)
+          .where('owner_id', '=', ownerId)
+          .executeTakeFirst();
+        return numDeletedRows > 0n;
+      }),
+    refuse: ({ ownerId, companyId, requestedAt, firstUntil }) =>
+      guarded(async () => {
+        const isRefused = (row: ExpressionBuilder<Schema, 'oauth_grants'>) =>
+          row.and([
+            row('kind', '=', 'location'),
+            row('owner_id', '=', ownerId),
+            row('company_id', '=', companyId),
+            row('state', '=', 'expected'),
+            row('updated_at', '<=', requestedAt),
+          ]);
+        // A refusal from before the location was last expected does not count.
+        const { numDeletedRows } = await db
+          .deleteFrom('oauth_grants')
+          .where(isRefused)
+          .where('refused_at', '<=', firstUntil)
+          .whereRef('refused_at', '>=', 'updated_at')
+          .whereRef('refused_at', '>=', 'event_at')
+          .executeTakeFirst();
+        if (numDeletedRows > 0n) return true;
+        await db
+          .updateTable('oauth_grants')
+          .set({ refused_at: requestedAt })
+          .where(isRefused)
+          .where((row) =>
+            row.or([
+              row('refused_at', 'is', null),
+              row('refused_at', '<', row.ref('updated_at')),
+              row('refused_at', '<', row.ref('event_at')),
+            ]),
+          )
+          .execute();
+        return false;
+      }),
+    privateToken: (locationId) =>
+      guarded(async () => {
+        const row = await db
+          .selectFrom('private_tokens')
+          .select('token')
+          .where('location_id', '=', locationId)
+          .executeTakeFirst();
+        return row === undefined ? undefined : vault.open(row.token, privatePlace(locationId));
+      }),
+    setPrivateToken: (locationId, token) =>
+      guarded(() =>
+        write(async (queries) => {
+          const row = { token: vault.seal(token, privatePlace(locationId)), updated_at: clock.now() };
+          await queries
+            .insertInto('private_tokens')
+            .values({ location_id: locationId, ...row })
+            .onConflict((conflict) => conflict.column('location_id').doUpdateSet(row))
+            .execute();
+        }),
+      ),
+    removePrivateToken: (locationId) =>
+      guarded(async () => {
+        const { numDeletedRows } = await db
+          .deleteFrom('private_tokens')
+          .where('location_id', '=', locationId)
+          .executeTakeFirst();
+        return numDeletedRows > 0n;
+      }),
+    privateTokens: () =>
+      guarded(async () => {
+        const rows = await db.selectFrom('private_tokens').selectAll().orderBy('location_id').execute();
+        return rows.map((row) => ({
+          locationId: row.location_id,
+          updatedAt: row.updated_at,
+          isReadable: vault.open(row.token, privatePlace(row.location_id)) !== undefined,
+        }));
+      }),
+    unreadable: () =>
+      guarded(async () => {
+        const keys = await db
+          .selectFrom('oauth_grants')
+          .select(['kind', 'owner_id'])
+          .select(KEY_IDS)
+          .where('state', '=', 'active')
+          .execute();
+        const tokens = await db
+          .selectFrom('private_tokens')
+          .select(['location_id', sql<string>`substr(token, 1, ${sql.lit(KEY_ID_LENGTH)})`.as('key')])
+          .execute();
+        return [
+          ...keys.filter((row) => !canOpen(row)).map(({ kind, owner_id }) => ({ kind, ownerId: owner_id })),
+          ...tokens
+            .filter(({ key }) => !vault.hasKeyOf(key))
+            .map(({ location_id }) => ({ kind: 'private' as const, ownerId: location_id })),
+        ];
+      }),
+    rotate: () =>
+      guarded(async () => {
+        const privateTokens = await rotatePrivateTokens();
+        const granted = await rotateGrants();
+        return {
+          encrypted: privateTokens.encrypted + granted.encrypted,
+          unreadable: privateTokens.unreadable + granted.unreadable,
+        };
+      }),
+  };
+
+  async function rotatePrivateTokens() {
+    const count = { encrypted: 0, unreadable: 0 };
+    for (const row of await db.selectFrom('private_tokens').selectAll().execute()) {
+      if (vault.isCurrent(row.token)) continue;
+      const place = privatePlace(row.location_id);
+      const token = vault.open(row.token, place);
+      if (token === undefined) {
+        count.unreadable++;
+        continue;
+      }
+      // Unless it was replaced in between.
+      await write((queries) =>
+        queries
+          .updateTable('private_tokens')
+          .set({ token: vault.seal(token, place) })
+          .where('location_id', '=', row.location_id)
+          .where('token', '=', row.token)
+          .execute(),
+      );
+      count.encrypted++;
+    }
+    return count;
+  }
+
+  async function rotateGrants() {
+    const count = { encrypted: 0, unreadable: 0 };
+    for (const row of await db.selectFrom('oauth_grants').selectAll().execute()) {
+      if (row.access_token === '') continue;
+      if (vault.isCurrent(row.access_token) && vault.isCurrent(row.refresh_token ?? row.access_token))
+        continue;
+      const { kind, owner_id: owner } = row;
+      const accessToken = vault.open(row.access_token, { kind, owner, field: 'access_token' });
+      const refreshToken =
+        row.refresh_token === null
+          ? null
+          : vault.open(row.refresh_token, { kind, owner, field: 'refresh_token' });
+      if (accessToken === undefined || refreshToken === undefined) {
+        count.unreadable++;
+        continue;
+      }
+      await write((queries) =>
+        queries
+          .updateTable('oauth_grants')
+          .set(sealed(kind, owner, { accessToken, refreshToken, expiresAt: row.expires_at }))
+          .where('kind', '=', kind)
+          .where('owner_id', '=', owner)
+          .where('access_token', '=', row.access_token)
+          .execute(),
+      );
+      count.encrypted++;
+    }
+    return count;
+  }
+
+  async function store(queries: Queries, grant: NewGrant): Promise<Grant | undefined> {
+    const before = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();
+    const eventAt = grant.issuedAt ?? Math.max(clock.now(), before?.event_at ?? 0);
+    const now = after(before?.refreshed_at ?? 0, clock.now());
+    const row = {
+      event_at: Math.max(eventAt, before?.event_at ?? 0),
+      derived: grant.isDerived === true ? 1 : 0,
+      company_id: grant.companyId,
+      ...sealed(grant.kind, grant.ownerId, grant),
+      state: 'active' as const,
+      last_error: null,
+      refreshed_at: now,
+      updated_at: now,
+    };
+    await queries
+      .insertInto('oauth_grants')
+      .values({ kind: grant.kind, owner_id: grant.ownerId, created_at: now, ...row })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['kind', 'owner_id'])
+          .doUpdateSet(row)
+          .where((is) =>
+            is.or([
+              is('oauth_grants.state', '!=', 'uninstalled'),
+              is('oauth_grants.event_at', '<', eventAt + ISSUED_WITHIN_MS),
+            ]),
+          ),
+      )
+      .execute();
+    const stored = opened(await read(queries, grant.kind, grant.ownerId).executeTakeFirstOrThrow());
+    return stored.state === 'uninstalled' ? undefined : stored;
+  }
+
+  async function expect(trx: Transaction<Schema>, event: InstallEvent): Promise<GrantView> {
+    // Locks the company first, as `uninstall` does: in the opposite order the two can deadlock.
+    const companyId =
+      event.companyId ?? (await read(trx, event.kind, event.ownerId).executeTakeFirst())?.company_id;
+    const company = await locked(trx, 'company', companyId ?? '');
+    const before = await locked(trx, event.kind, event.ownerId);
+    const newest = Math.max(before?.event_at ?? 0, company?.event_at ?? 0);
+    const at = event.at ?? Math.max(clock.now(), newest);
+    if (before === undefined || (before.state === 'uninstalled' && before.event_at < at)) {
+      const isUninstalledSince = company?.state === 'uninstalled' && company.event_at > at;
+      const [state, eventAt] = isUninstalledSince
+        ? (['uninstalled', newest] as const)
+        : (['expected', at] as const);
+      await empty(trx, event, state, eventAt, before);
+    } else if (before.state === 'expected' || (before.event_at <= at && before.state !== 'uninstalled'))
+      await trx
+        .updateTable('oauth_grants')
+        .set({
+          event_at: Math.max(at, before.event_at),
+          company_id: companyAfter(before, event, at),
+          ...(before.state === 'expected' && { updated_at: clock.now() }),
+        })
+        .where('kind', '=', event.kind)
+        .where('owner_id', '=', event.ownerId)
+        .execute();
+    return viewOf(await read(trx, event.kind, event.ownerId).executeTakeFirstOrThrow());
+  }
+
+  async function uninstall(
+    trx: Transaction<Schema>,
+    event: InstallEvent,
+    tokensOf: Grant | undefined,
+  ): Promise<string[]> {
+    const before = await locked(trx, event.kind, event.ownerId);
+    if (tokensOf !== undefined && before?.refreshed_at !== tokensOf.refreshedAt) return [];
+    const at = event.at ?? Math.max(clock.now(), before?.event_at ?? 0);
+    if (before !== undefined && before.event_at > at) return [];
+    await empty(trx, event, 'uninstalled', at, before);
+    if (event.kind === 'location') return [event.ownerId];
+    const derived = await trx
+      .selectFrom('oauth_grants')
+      .selectAll()
+      .where('kind', '=', 'location')
+      .where('company_id', '=', event.ownerId)
+      .where('derived', '=', 1)
+      .where('state', '!=', 'uninstalled')
+      .orderBy('owner_id')
+      .execute();
+    for (const row of derived) {
+      const { owner_id: ownerId, company_id: companyId, event_at: installedAt } = row;
+      // Installed again since: its tokens end with the company's, and it waits for new ones.
+      const state = installedAt > at ? 'expected' : 'uninstalled';
+      await empty(trx, { kind: 'location', ownerId, companyId }, state, Math.max(at, installedAt), row);
+    }
+    return [event.ownerId, ...derived.map((row) => row.owner_id)];
+  }
+
+  /** Deletes the tokens. A refresh in flight then cannot commit, since `refreshed_at` has changed. */
+  async function empty(
+    trx: Transaction<Schema>,
+    { kind, ownerId, companyId }: Omit<InstallEvent, 'at'>,
+    state: 'expected' | 'uninstalled',
+    eventAt: number,
+    before: Row | undefined,
+  ): Promise<void> {
+    const now = after(before?.refreshed_at ?? 0, clock.now());
+    const row = {
+      company_id: companyId ?? before?.company_id ?? null,
+      access_token: '',
+      refresh_token: null,
+      expires_at: 0,
+      state,
+      last_error: null,
+      refreshed_at: now,
+      updated_at: now,
+      event_at: eventAt,
+      doubted_at: null,
+      derived: state === 'expected' ? 1 : (before?.derived ?? 0),
+    };
+    await trx
+      .insertInto('oauth_grants')
+      .values({ kind, owner_id: ownerId, created_at: now, ...row })
+      .onConflict((conflict) => conflict.columns(['kind', 'owner_id']).doUpdateSet(row))
+      .execute();
+  }
+
+  async function recordFailure(
+    grant: GrantView,
+    failure: { state: StoredGrantState; lastError: string },
+  ): Promise<void> {
+    await db
+      .updateTable('oauth_grants')
+      .set({ state: failure.state, last_error: failure.lastError, updated_at: clock.now() })
+      .where('kind', '=', grant.kind)
+      .where('owner_id', '=', grant.ownerId)
+      .where('refreshed_at', '=', grant.refreshedAt)
+      .execute();
+  }
+}
+
+/** The CRM gives the time of issue in whole seconds. Within one second, the last arrival wins. */
+const ISSUED_WITHIN_MS = 1000;
+
+/** A location that waits for its tokens may have moved to another company. */
+const companyAfter = (before: Row, { companyId }: InstallEvent, at: number): string | null =>
+  before.state === 'expected' && before.event_at <= at
+    ? (companyId ?? before.company_id)
+    : (before.company_id ?? companyId);
+
+const VIEWED = [
+  'kind',
+  'owner_id',
+  'company_id',
+  'state',
+  'expires_at',
+  'refreshed_at',
+  'last_error',
+] as const;
+
+const KEY_IDS = [
+  sql<string>`substr(access_token, 1, ${sql.lit(KEY_ID_LENGTH)})`.as('access_token'),
+  sql<string | null>`substr(refresh_token, 1, ${sql.lit(KEY_ID_LENGTH)})`.as('refresh_token'),
+] as const;
+
+const DOUBT = ['kind', 'owner_id', 'doubted_at'] as const;
+
+const doubtOf = (row: Pick<Row, (typeof DOUBT)[number]>): Doubt => ({
+  kind: row.kind,
+  ownerId: row.owner_id,
+  doubtedAt: row.doubted_at ?? 0,
+});
+
+const storedView = (row: Pick<Row, (typeof VIEWED)[number]>): GrantView => ({
+  kind: row.kind,
+  ownerId: row.owner_id,
+  companyId: row.company_id,
+  state: row.state,
+  expiresAt: row.expires_at,
+  refreshedAt: row.refreshed_at,
+  lastError: row.last_error,
+});
+
+const unreadable = <View extends GrantView>(view: View): View =>
+  view.state === 'active'
+    ? { ...view, state: 'unreadable', lastError: 'no encryption key decrypts this grant' }
+    : view;
+
+const privatePlace = (locationId: string) => ({ kind: 'private', owner: locationId, field: 'token' });
+
+// `refreshed_at` identifies a refresh, so it grows even when the wall clock does not.
+const after = (earlier: number, now: number) => Math.max(now, earlier + 1);
+
+/** A commit on SQLite survives a power failure only when it is synced. A refresh token that is lost cannot be issued again. */
+function durably<T>(db: Database, task: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    await sql`pragma synchronous = full`.execute(connection);
+    try {
+      return await connection.transaction().execute(task);
+    } finally {
+      await sql`pragma synchronous = normal`.execute(connection);
+    }
+  });
+}
+
+async function guarded<T>(task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    throw new EngineError('sql', 'the token store is unavailable', error);
+  }
+}
+
+/** Runs one task at a time per key, in call order. A failed task does not affect the next one. */
+function createKeyedMutex() {
+  const tails = new Map<string, Promise<unknown>>();
+  return async function withLock<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const previous = tails.get(key) ?? Promise.resolve();
+    const result = previous.then(task);
+    const tail = result.catch(() => {});
+    tails.set(key, tail);
+    try {
+      return await result;
+    } finally {
+      if (tails.get(key) === tail) tails.delete(key);
+    }
+  };
+}
+
+/** Runs at most `count` tasks at once. */
+function createSemaphore(count: number) {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return async function withSlot<T>(task: () => Promise<T>): Promise<T> {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    }
+  };
+}

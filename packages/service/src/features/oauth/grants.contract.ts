@@ -1,0 +1,438 @@
+import { randomBytes } from 'node:crypto';
+
+import { FakeClock } from '@footbridge/testkit/fake-clock';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { OpenDatabase } from '../../platform/sql/open-database.ts';
+import { createSqlGrants } from './grants-sql.ts';
+import type { Grants, NewGrant, Refusal } from './grants.ts';
+import { createVault } from './vault.ts';
+
+export interface GrantsEngine {
+  /** Handles on one store: two where several processes may share it, otherwise one. */
+  readonly databases: readonly OpenDatabase[];
+  close(): Promise<void>;
+}
+
+const GRANT = {
+  kind: 'location',
+  ownerId: 'loc1',
+  companyId: 'comp1',
+  accessToken: 'access-canary-1',
+  refreshToken: 'refresh-canary-1',
+  expiresAt: 2_000_000_000_000,
+} as const;
+
+const EVENT = { kind: 'location', ownerId: 'loc1', companyId: 'comp1' } as const;
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, index) =>
+    permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]),
+  );
+}
+
+export function grantsContract(name: string, createEngine: () => Promise<GrantsEngine>): void {
+  describe(`grants: ${name}`, () => {
+    const keys = [randomBytes(32)];
+    let engine: GrantsEngine;
+    let clock: FakeClock;
+    let all: Grants[];
+    let grants: Grants;
+
+    beforeEach(async () => {
+      engine = await createEngine();
+      clock = new FakeClock();
+      all = engine.databases.map((database) =>
+        createSqlGrants({ database, clock, vault: createVault(keys) }),
+      );
+      const [first] = all;
+      if (first === undefined) throw new Error('an engine has at least one handle');
+      grants = first;
+    });
+    afterEach(() => engine.close());
+
+    const [GRANT_KIND, OWNER] = [GRANT.kind, GRANT.ownerId];
+    const find = () => grants.find(GRANT_KIND, OWNER);
+    const stores = async (grant: NewGrant) => (await grants.store(grant)) ?? expect.fail('not stored');
+
+    it('returns a stored grant', async () => {
+      await grants.store(GRANT);
+      expect(await find()).toMatchObject({ ...GRANT, state: 'active', lastError: null });
+      expect(await grants.find('company', OWNER)).toBeUndefined();
+    });
+
+    it('O6 stores no readable token in the database', async () => {
+      await grants.store(GRANT);
+      await grants.setPrivateToken('loc1', 'pit-canary-1');
+      for (const table of ['oauth_grants', 'private_tokens']) {
+        const { rows } = await sql`select * from ${sql.table(table)}`.execute(database().db);
+        expect(rows).toHaveLength(1);
+        expect(JSON.stringify(rows)).not.toContain('canary');
+      }
+    });
+
+    it('O6 rejects a ciphertext copied from another row', async () => {
+      await grants.store(GRANT);
+      await grants.store({ ...GRANT, ownerId: 'loc2', accessToken: 'other' });
+      const { db } = database();
+      const { access_token: copied } = await db
+        .selectFrom('oauth_grants')
+        .select('access_token')
+        .where('owner_id', '=', 'loc2')
+        .executeTakeFirstOrThrow();
+      await db
+        .updateTable('oauth_grants')
+        .set({ access_token: copied })
+        .where('owner_id', '=', 'loc1')
+        .execute();
+      expect(await find()).toMatchObject({ state: 'unreadable', accessToken: '' });
+    });
+
+    it('O6 encrypts with the newest key on the next refresh', async () => {
+      await grants.store(GRANT);
+      const newer = randomBytes(32);
+      const rotated = createSqlGrants({
+        database: database(),
+        clock,
+        vault: createVault([newer, ...keys]),
+      });
+      await rotated.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
+        commit({ ...GRANT, accessToken: 'second' }),
+      );
+      const onlyNewer = createSqlGrants({ database: database(), clock, vault: createVault([newer]) });
+      expect(await onlyNewer.find(GRANT_KIND, OWNER)).toMatchObject({ accessToken: 'second' });
+    });
+
+    it('O8 activates a failed grant again after a new authorisation', async () => {
+      const stored = await stores(GRANT);
+      await grants.recordFailure(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
+      expect(await find()).toMatchObject({ state: 'reauth_required', lastError: 'invalid_grant' });
+      await grants.store({ ...GRANT, accessToken: 'again' });
+      expect(await find()).toMatchObject({ state: 'active', lastError: null, accessToken: 'again' });
+    });
+
+    it('O8 ignores a failure of a grant that was refreshed after it was read', async () => {
+      const stale = await stores(GRANT);
+      await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) =>
+        commit({ ...GRANT, accessToken: 'new' }),
+      );
+      await grants.recordFailure(stale, { state: 'reauth_required', lastError: 'invalid_grant' });
+      expect(await find()).toMatchObject({ state: 'active', accessToken: 'new' });
+    });
+
+    it('O7 runs one refresh at a time, each with the tokens that the previous one stored', async () => {
+      await grants.store(GRANT);
+      let running = 0;
+      let maxRunning = 0;
+      const seen: string[] = [];
+      const refresh = (through: Grants) =>
+        through.exclusively(GRANT_KIND, OWNER, async (grant, commit) => {
+          maxRunning = Math.max(maxRunning, ++running);
+          seen.push(grant.accessToken);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          const saved = await commit({ ...grant, accessToken: `${grant.accessToken}+` });
+          running--;
+          return saved;
+        });
+      await Promise.all(Array.from({ length: 12 }, (_, index) => refresh(all[index % all.length] ?? grants)));
+      expect(maxRunning).toBe(1);
+      expect(seen).toEqual(Array.from({ length: 12 }, (_, index) => GRANT.accessToken + '+'.repeat(index)));
+      expect((await find())?.accessToken).toBe(GRANT.accessToken + '+'.repeat(12));
+    });
+
+    it('O7 does not block other grants while one is refreshed', async () => {
+      await grants.store(GRANT);
+      await grants.store({ ...GRANT, ownerId: 'loc2' });
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const first = grants.exclusively(GRANT_KIND, OWNER, () => held);
+      await grants.exclusively(GRANT_KIND, 'loc2', (_grant, commit) =>
+        commit({ ...GRANT, accessToken: 'two' }),
+      );
+      expect(await grants.find(GRANT_KIND, 'loc2')).toMatchObject({ accessToken: 'two' });
+      release();
+      await first;
+    });
+
+    it('O7 keeps the grant and releases the lock when the work fails', async () => {
+      await grants.store(GRANT);
+      const broken = grants.exclusively(GRANT_KIND, OWNER, () => Promise.reject(new Error('broken')));
+      await expect(broken).rejects.toThrow();
+      expect(await grants.exclusively(GRANT_KIND, OWNER, async (grant) => grant.accessToken)).toBe(
+        GRANT.accessToken,
+      );
+    });
+
+    it('does not run the work for a grant that does not exist', async () => {
+      expect(await grants.exclusively(GRANT_KIND, 'unknown', async () => 'ran')).toBeUndefined();
+    });
+
+    it('does not save the tokens of a grant that was removed in between', async () => {
+      await grants.store(GRANT);
+      let removing: Promise<unknown> | undefined;
+      await grants.exclusively(GRANT_KIND, OWNER, async (_grant, commit) => {
+        // On a server it waits for the lock of the refresh.
+        removing = grants.remove(GRANT_KIND, OWNER);
+        await commit(GRANT);
+      });
+      await removing;
+      expect(await find()).toBeUndefined();
+    });
+
+    it('E3 deletes the tokens of a location, and of what was derived from its company', async () => {
+      await grants.store({ ...GRANT, kind: 'company', ownerId: 'comp1' });
+      await grants.store({ ...GRANT, isDerived: true });
+      await grants.store({ ...GRANT, ownerId: 'own' });
+      const company = { kind: 'company', ownerId: 'comp1', companyId: null, at: undefined } as const;
+      expect(await grants.uninstall(company)).toEqual(['comp1', 'loc1']);
+      expect(await find()).toMatchObject({ state: 'uninstalled', accessToken: '', refreshToken: null });
+      expect(await grants.find('location', 'own')).toMatchObject({ state: 'active' });
+      const { rows } = await sql`select access_token from oauth_grants where state = 'uninstalled'`.execute(
+        database().db,
+      );
+      expect(rows).toEqual([{ access_token: '' }, { access_token: '' }]);
+    });
+
+    it('E3 a location that was installed after its company was uninstalled waits for new tokens', async () => {
+      await grants.store({ ...GRANT, isDerived: true, issuedAt: 1000 });
+      await grants.expect({ ...EVENT, at: 3000 });
+      await grants.uninstall({ kind: 'company', ownerId: 'comp1', companyId: null, at: 2000 });
+      expect(await find()).toMatchObject({ state: 'expected', accessToken: '' });
+    });
+
+    it('E3 does not save tokens that were issued before the app was uninstalled, and saves later ones', async () => {
+      await grants.uninstall({ ...EVENT, at: 2000 });
+      expect(await grants.store({ ...GRANT, issuedAt: 1000 })).toBeUndefined();
+      expect(await find()).toMatchObject({ state: 'uninstalled' });
+      expect(await grants.store({ ...GRANT, issuedAt: 3000 })).toMatchObject({ state: 'active' });
+    });
+
+    it('E1 T66 doubts a grant with tokens until it is trusted or ended, and ends only the tokens that were meant', async () => {
+      expect(await grants.doubt('location', 'loc1')).toBeUndefined();
+      await grants.store(GRANT);
+      const first = (await grants.doubt('location', 'loc1')) ?? expect.fail('no tokens');
+      const second = (await grants.doubt('location', 'loc1')) ?? expect.fail('no tokens');
+      await grants.trust(first);
+      expect(await grants.doubted()).toEqual([second]);
+      await grants.trust(second);
+      expect(await grants.doubted()).toEqual([]);
+
+      await grants.doubt('location', 'loc1');
+      const asked = await find();
+      await grants.store(GRANT);
+      expect(await grants.uninstall({ ...EVENT, at: undefined }, asked)).toEqual([]);
+      expect(await find()).toMatchObject({ state: 'active' });
+      expect(await grants.uninstall({ ...EVENT, at: undefined }, await find())).toEqual(['loc1']);
+      expect(await grants.doubted()).toEqual([]);
+    });
+
+    it('E1 reaches the same state for events in any order, and repeated', async () => {
+      const events = [
+        { type: 'install', ...EVENT, at: 1000 },
+        { type: 'uninstall', ...EVENT, at: 2000 },
+        { type: 'install', ...EVENT, at: 3000 },
+        { type: 'uninstall', kind: 'company', ownerId: 'comp1', companyId: null, at: 4000 },
+      ] as const;
+      for (const count of [2, 3, 4]) {
+        const states = new Set<string>();
+        for (const order of permutations(events.slice(0, count))) {
+          await sql`delete from oauth_grants`.execute(database().db);
+          for (const { type, ...event } of [...order, ...order])
+            await (type === 'install' ? grants.expect(event) : grants.uninstall(event));
+          states.add((await find())?.state ?? 'none');
+        }
+        expect([count, ...states]).toEqual([count, ['uninstalled', 'expected', 'uninstalled'][count - 2]]);
+      }
+    });
+
+    it('E2 lists the installations that wait for tokens', async () => {
+      expect(await grants.expect({ ...EVENT, at: 1000 })).toMatchObject({ state: 'expected' });
+      expect(await grants.expected(0)).toMatchObject([{ ownerId: 'loc1', companyId: 'comp1' }]);
+      expect(await grants.expected(clock.now() + 1)).toEqual([]);
+      await grants.exclusively(GRANT_KIND, OWNER, (_grant, commit) => commit(GRANT));
+      expect(await grants.expect({ ...EVENT, at: 2000 })).toMatchObject({ state: 'active' });
+      expect(await grants.expected(0)).toEqual([]);
+    });
+
+    it('lists grants without tokens, and removes them', async () => {
+      await grants.store(GRANT);
+      const [listed, ...rest] = await grants.list();
+      expect(rest).toEqual([]);
+      expect(listed).toMatchObject({ ownerId: 'loc1', state: 'active', expiresAt: GRANT.expiresAt });
+      expect(JSON.stringify(listed)).not.toContain('canary');
+      await grants.store({ ...GRANT, kind: 'company', ownerId: 'company1' });
+      expect(await grants.listLocationIds()).toEqual(['loc1']);
+      expect(await grants.ofLocations(['loc1', 'loc2', 'company1'])).toEqual([listed]);
+      expect(await grants.remove('company', 'company1')).toBe(true);
+      expect(await grants.remove(GRANT_KIND, OWNER)).toBe(true);
+      expect(await grants.remove(GRANT_KIND, OWNER)).toBe(false);
+      expect(await grants.list()).toEqual([]);
+    });
+
+    const refuse = (more: Partial<Refusal> = {}) =>
+      grants.refuse({
+        ownerId: OWNER,
+        companyId: 'comp1',
+        requestedAt: clock.now(),
+        firstUntil: clock.now() - 1000,
+        ...more,
+      });
+
+    it('E2 keeps a refused location for some time after its first refusal', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await clock.advance(5000);
+      expect(await refuse()).toBe(false);
+      await clock.advance(999);
+      expect(await refuse()).toBe(false);
+      await clock.advance(1);
+      expect(await refuse()).toBe(true);
+      expect(await find()).toBeUndefined();
+    });
+
+    it('A6 removes a refused location only while it is expected, and only for its own company', async () => {
+      const refuseTwice = async (more: Partial<Refusal> = {}) => {
+        await refuse(more);
+        await clock.advance(1000);
+        return refuse({ ...more, requestedAt: clock.now(), firstUntil: clock.now() - 1000 });
+      };
+      expect(await refuseTwice()).toBe(false);
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await refuseTwice({ companyId: 'comp2' })).toBe(false);
+      expect(await refuseTwice({ ownerId: 'loc2' })).toBe(false);
+      const stored = await stores(GRANT);
+      expect(await refuseTwice()).toBe(false);
+      await grants.recordFailure(stored, { state: 'reauth_required', lastError: 'invalid_grant' });
+      expect(await refuseTwice()).toBe(false);
+      await grants.uninstall({ ...EVENT, at: undefined });
+      expect(await refuseTwice()).toBe(false);
+      expect(await find()).toMatchObject({ state: 'uninstalled' });
+    });
+
+    it.each([500, 2000, undefined])(
+      'E2 waits for a refused location from the beginning when it is expected again, with the time %s',
+      async (at) => {
+        await grants.expect({ ...EVENT, at: 1000 });
+        await refuse();
+        await clock.advance(1000);
+        await grants.expect({ ...EVENT, at });
+        expect(await refuse()).toBe(false);
+        await clock.advance(1000);
+        expect(await refuse()).toBe(true);
+      },
+    );
+
+    it('E2 keeps a refused location that was expected again after the request', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await refuse();
+      await clock.advance(5000);
+      const requestedAt = clock.now();
+      await clock.advance(1);
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await refuse({ requestedAt })).toBe(false);
+      await clock.advance(1000);
+      expect(await refuse()).toBe(false);
+    });
+
+    it('E2 waits for a location from the beginning when it is installed again after a refusal', async () => {
+      await grants.expect({ ...EVENT, at: clock.now() });
+      await refuse();
+      await clock.advance(5000);
+      await grants.uninstall({ ...EVENT, at: clock.now() });
+      await clock.advance(1000);
+      await grants.expect({ ...EVENT, at: clock.now() });
+      await clock.advance(1);
+      expect(await refuse()).toBe(false);
+    });
+
+    it('E2 takes the company of a newer event for a location that waits for its tokens', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await grants.expect({ ...EVENT, companyId: 'comp0', at: 500 })).toMatchObject({
+        companyId: 'comp1',
+      });
+      expect(await grants.expect({ ...EVENT, companyId: 'comp2', at: 2000 })).toMatchObject({
+        companyId: 'comp2',
+      });
+      expect(await grants.expect({ ...EVENT, companyId: null, at: 3000 })).toMatchObject({
+        companyId: 'comp2',
+      });
+    });
+
+    it('A6 removes locations that were last expected before a time', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await grants.expect({ ...EVENT, ownerId: 'loc2', at: 1000 });
+      await stores({ ...GRANT, ownerId: 'loc3' });
+      await clock.advance(5000);
+      await grants.expect({ ...EVENT, ownerId: 'loc2', at: 1000 });
+      expect(await grants.removeExpectedBefore(clock.now())).toEqual([OWNER]);
+      const left = await grants.list();
+      expect(left.map(({ ownerId }) => ownerId)).toEqual(['loc2', 'loc3']);
+    });
+
+    it('E2 lists a location again that was announced again', async () => {
+      await grants.expect({ ...EVENT, at: 1000 });
+      await clock.advance(5000);
+      const since = clock.now();
+      expect(await grants.expected(since)).toEqual([]);
+      await grants.expect({ ...EVENT, at: 1000 });
+      expect(await grants.expected(since)).toMatchObject([{ ownerId: OWNER }]);
+    });
+
+    it('O10 keeps one private token per location', async () => {
+      expect(await grants.privateToken('loc1')).toBeUndefined();
+      await grants.setPrivateToken('loc1', 'pit-1');
+      await grants.setPrivateToken('loc1', 'pit-2');
+      expect(await grants.privateToken('loc1')).toBe('pit-2');
+      expect(await grants.privateToken('loc2')).toBeUndefined();
+      expect(await grants.privateTokens()).toEqual([
+        { locationId: 'loc1', updatedAt: clock.now(), isReadable: true },
+      ]);
+      expect(await grants.removePrivateToken('loc1')).toBe(true);
+      expect(await grants.privateToken('loc1')).toBeUndefined();
+    });
+
+    it('O6 encrypts all tokens with the newest key, so that the older one can be removed', async () => {
+      const [older, newer] = [randomBytes(32), randomBytes(32)];
+      const withKeys = (...configured: Buffer[]) =>
+        createSqlGrants({ database: database(), clock, vault: createVault(configured) });
+      await withKeys(older).setPrivateToken('loc1', 'pit-1');
+      await withKeys(older).store(GRANT);
+      expect(await withKeys(newer).privateTokens()).toMatchObject([
+        { locationId: 'loc1', isReadable: false },
+      ]);
+      expect(await withKeys(newer).rotate()).toEqual({ encrypted: 0, unreadable: 2 });
+      const { kind, ownerId } = GRANT;
+      const both = [
+        { kind, ownerId },
+        { kind: 'private', ownerId: 'loc1' },
+      ];
+      expect(await withKeys(newer).unreadable()).toEqual(both);
+      expect(await withKeys(newer, older).unreadable()).toEqual([]);
+      const lost = { state: 'unreadable', lastError: 'no encryption key decrypts this grant' };
+      expect(await withKeys(newer).list()).toMatchObject([lost]);
+      expect(await withKeys(newer).ofLocations([ownerId])).toMatchObject([lost]);
+      expect(await withKeys(newer).find(kind, ownerId)).toMatchObject({ ...lost, accessToken: '' });
+      expect(await withKeys(older).list()).toMatchObject([{ state: 'active', lastError: null }]);
+      expect(await withKeys(newer, older).rotate()).toEqual({ encrypted: 2, unreadable: 0 });
+      expect(await withKeys(newer, older).rotate()).toEqual({ encrypted: 0, unreadable: 0 });
+      const rotated = withKeys(newer);
+      expect(await rotated.privateToken('loc1')).toBe('pit-1');
+      expect(await rotated.find(GRANT_KIND, OWNER)).toMatchObject({
+        accessToken: GRANT.accessToken,
+        refreshToken: GRANT.refreshToken,
+        state: 'active',
+      });
+      expect(await rotated.privateTokens()).toMatchObject([{ isReadable: true }]);
+      expect(await rotated.unreadable()).toEqual([]);
+      await rotated.uninstall({ ...GRANT, at: undefined });
+      expect(await withKeys(older).unreadable()).toEqual([{ kind: 'private', ownerId: 'loc1' }]);
+      expect(await withKeys(older).list()).toMatchObject([{ state: 'uninstalled' }]);
+    });
+
+    const database = (): OpenDatabase => {
+      const [first] = engine.databases;
+      if (first === undefined) throw new Error('an engine has at least one handle');
+      return first;
+    };
+  });
+}

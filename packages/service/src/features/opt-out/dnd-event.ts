@@ -1,0 +1,45 @@
+import { isObject } from '@footbridge/protocol/schema';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { Suppressions } from './suppressions.ts';
+
+export const DND_EVENT = 'ContactDndUpdate';
+
+const SUPPRESSED = new Set(['active', 'permanent']);
+
+/**
+ * Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. One without a
+ * time may be late or a copy, so it opts a contact out, but ends no opt-out (T66).
+ */
+export function createDndEvents(
+  suppressions: Pick<Suppressions, 'set'>,
+  /** Returns a phone number as a webhook names it: in E.164, and short codes unchanged. */
+  asRecorded: (phone: string) => string,
+  log: Pick<Log, 'info'>,
+) {
+  return async (
+    locationId: string,
+    fields: Record<string, unknown>,
+    /** When the setting was changed, and when the contact was changed last. */
+    times: { readonly at: number | undefined; readonly updatedAt: number | undefined },
+  ): Promise<void> => {
+    const { phone } = fields;
+    const isSuppressed = textsSuppressed(fields);
+    if (typeof phone !== 'string' || !/\d/.test(phone) || isSuppressed === undefined) return;
+    const at = isSuppressed ? times.at : (times.at ?? times.updatedAt);
+    if (!isSuppressed && at === undefined)
+      return log.info(
+        { event: 'opt_out.kept', locationId },
+        'an event without a time ends no opt-out; a START of the customer or the operator can end it',
+      );
+    await suppressions.set({ locationId, handle: asRecorded(phone), isSuppressed, source: 'crm', at });
+  };
+}
+
+/** The setting of the channel decides; without one, that of all channels. */
+function textsSuppressed({ dnd, dndSettings }: Record<string, unknown>): boolean | undefined {
+  const sms = isObject(dndSettings) ? dndSettings['SMS'] : undefined;
+  const status = isObject(sms) ? sms['status'] : undefined;
+  if (typeof status === 'string') return SUPPRESSED.has(status.toLowerCase()) || dnd === true;
+  return typeof dnd === 'boolean' ? dnd : undefined;
+}

@@ -1,0 +1,100 @@
+import { decideOptOut, importOptOuts, listOptOuts } from '@footbridge/protocol/operator/people';
+import type { BodyOf } from '@footbridge/protocol/operator/call';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import type { OptOutImport } from './import-opt-outs.ts';
+import type { Audit, AuditDetail } from '../../platform/operator/audit.ts';
+import type { Suppressions, SuppressionView } from './suppressions.ts';
+import { visibleLocations } from '../../platform/operator/operator-auth.ts';
+import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
+import { serveCall } from '../../platform/operator/serve-call.ts';
+
+export interface OptOutsRoutesDeps {
+  readonly suppressions: Pick<Suppressions, 'set' | 'list'>;
+  readonly imports: OptOutImport;
+  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
+  readonly asHandle: (given: string) => string | undefined;
+  /** The id of the key for new hashes. */
+  readonly keyId: string;
+  readonly audit: Pick<Audit, 'record'>;
+}
+
+type Import = BodyOf<typeof importOptOuts>;
+type Numbers = Extract<Import, { readonly numbers: unknown }>;
+type Exported = Extract<Import, { readonly hashes: unknown }>;
+
+/**
+ * `GET /operator/opt-outs`, `PUT /operator/locations/:locationId/opt-outs`, `POST …/opt-outs/import`: the people who opted out of texts (E4).
+ * Only hashes of their numbers are stored, so no response contains a number.
+ */
+export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }: OptOutsRoutesDeps) {
+  const record = ({ operator }: FastifyRequest, action: string, target: string, detail?: AuditDetail) =>
+    audit.record({
+      actor: 'operator',
+      name: operator.label,
+      action,
+      target,
+      ...(detail !== undefined && { detail }),
+    });
+
+  return (app: FastifyInstance): void => {
+    serveCall(app, listOptOuts, async ({ query: { locationId, phone, cursor, limit = 200 }, request }) => {
+      const page = await suppressions.list({
+        locationIds: visibleLocations(request, locationId),
+        handle: phone === undefined ? undefined : handleOf(phone),
+        after: cursor === undefined ? undefined : readCursor(cursor),
+        limit,
+      });
+      const last = page.at(-1);
+      return {
+        key: keyId,
+        optOuts: page.map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) })),
+        cursor: page.length < limit || last === undefined ? null : `${last.hash}.${last.locationId}`,
+      };
+    });
+
+    serveCall(app, decideOptOut, async ({ params: { locationId }, body: { phone, optedOut }, request }) => {
+      const handle = handleOf(phone);
+      await suppressions.set({ locationId, handle, isSuppressed: optedOut, source: 'operator' });
+      await record(request, optedOut ? 'opt_out.added' : 'opt_out.removed', locationId);
+    });
+
+    serveCall(app, importOptOuts, async ({ params: { locationId }, body, request }) => {
+      const result = 'hashes' in body ? await restore(locationId, body) : await add(locationId, body);
+      await record(request, 'opt_out.imported', locationId, { numbers: result.imported });
+      return result;
+    });
+  };
+
+  function handleOf(phone: string): string {
+    const handle = asHandle(phone);
+    if (handle !== undefined) return handle;
+    throw operatorError(
+      'INVALID_REQUEST',
+      'phone: not a phone number or an email address. Write the number with its country code, such as +15555550100.',
+    );
+  }
+
+  async function add(locationId: string, { numbers, decidedAt }: Numbers) {
+    const at = decidedAt === undefined ? undefined : Date.parse(decidedAt);
+    const invalid = await imports.numbers(locationId, numbers, at);
+    return { imported: numbers.length - invalid.length, invalid };
+  }
+
+  async function restore(locationId: string, { key, hashes }: Exported) {
+    const entries = hashes.map(({ since, ...entry }) => ({ ...entry, since: Date.parse(since) }));
+    if (!(await imports.exported(locationId, key, entries)))
+      throw operatorError(
+        'CONFLICT',
+        'This export was made with another key, so its hashes match no number here. Add the key of that service to CRM_OAUTH_ENCRYPTION_KEY (after its own key), restart, and import again.',
+      );
+    return { imported: hashes.length, invalid: [] };
+  }
+}
+
+function readCursor(cursor: string): Pick<SuppressionView, 'locationId' | 'hash'> {
+  const [, hash, locationId] = /^([\w-]{1,64})\.(.{1,256})$/s.exec(cursor) ?? [];
+  if (hash === undefined || locationId === undefined)
+    throw operatorError('INVALID_REQUEST', 'cursor: must be the cursor of the previous page.');
+  return { hash, locationId };
+}

@@ -1,0 +1,23 @@
+import type { IssueKind } from '../issues/issues.ts';
+import type { Problem } from './tenant-path.ts';
+
+/** Whether texts get through a line. */
+export interface Liveness {
+  /** `degraded`: some texts do not get through, or it is likely that none does. `dead`: none can. */
+  readonly state: 'alive' | 'degraded' | 'dead';
+  readonly reason: (Pick<Problem, 'sentence' | 'since'> & { readonly kind: IssueKind }) | null;
+}
+
+/** The links between the service and the people who are texted. */
+const LINE = new Set<string>(['mac', 'messages', 'permissions', 'queue', 'traffic']);
+
+/** Derives the liveness of a line from its broken links. Null: it never had a Mac. */
+export function livenessOf(broken: readonly Problem[]): Liveness | null {
+  const ofLine = broken.filter(({ link }) => LINE.has(link));
+  const problems = ofLine.flatMap(({ kind, ...rest }) => (kind === null ? [] : [{ kind, ...rest }]));
+  if (problems.length < ofLine.length) return null;
+  const reason = problems.find(({ isDead }) => isDead) ?? problems[0];
+  if (reason === undefined) return { state: 'alive', reason: null };
+  const { kind, sentence, since, isDead } = reason;
+  return { state: isDead ? 'dead' : 'degraded', reason: { kind, sentence, since } };
+}

@@ -1,0 +1,135 @@
+import type { JournalReader } from '../../relay/journal/journal.ts';
+import type { StateReport } from '../../relay/switchboard/switchboard.ts';
+import { livenessOf } from './liveness.ts';
+import type { Liveness } from './liveness.ts';
+import { NO_CALLS } from '../../relay/crm/recent-calls.ts';
+import { brokenLinks, tenantPath } from './tenant-path.ts';
+import type { LineTraffic, Problem, RecentCalls, TenantFacts, TenantPath } from './tenant-path.ts';
+
+/** A location with its Mac and its grant. */
+export interface TenantLocation {
+  readonly locationId: string;
+  readonly license: string | null;
+  readonly claimed: boolean;
+  readonly connected: {
+    readonly name: string;
+    readonly since: number;
+    readonly stateReport: StateReport | null;
+  } | null;
+  readonly lastDevice: { readonly name: string; readonly lastSeenAt: number } | null;
+  readonly oauth: { readonly state: string; readonly lastError: string | null } | null;
+}
+
+export type PrivateTokenOf = (locationId: string) => Exclude<TenantFacts['token'], 'oauth'>;
+
+export interface TenantsDeps {
+  readonly locations: () => Promise<readonly TenantLocation[]>;
+  /** Resolves with a function that returns whether a private integration token serves a location. */
+  readonly privateTokenCheck: () => Promise<PrivateTokenOf>;
+  readonly journal: Pick<JournalReader, 'lastWebhooks'>;
+  readonly crmCalls: (locationId: string) => RecentCalls;
+  readonly traffic: (locationId: string) => LineTraffic;
+  readonly now: () => number;
+}
+
+export interface Tenant extends TenantPath {
+  readonly license: string | null;
+  /** A Mac of the license claimed the location, and the operator has not confirmed it. */
+  readonly claimed: boolean;
+  readonly liveness: Liveness | null;
+}
+
+/** Which tenants to list. */
+export interface TenantsQuery {
+  readonly mayAccess: (locationId: string) => boolean;
+  /** Part of the location id or the license, in any case. */
+  readonly search?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface TenantsPage {
+  readonly tenants: readonly Tenant[];
+  /** All tenants, those with a problem, and those that match the search. */
+  readonly total: number;
+  readonly broken: number;
+  readonly found: number;
+}
+
+/** Lists the tenants with the state of every link between the CRM and the customer, those with a problem first. */
+export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promise<TenantsPage> {
+  const wanted = (query.search ?? '').toLowerCase();
+  const all = await tenantFacts(deps, query);
+  // The last webhook never breaks a link, so it is read only for the tenants that are shown.
+  const own = all.map((one) => ({ ...one, isBroken: brokenLinks(one.facts).length > 0 }));
+  const broken = own.filter(({ isBroken }) => isBroken);
+  const found = [...broken, ...own.filter(({ isBroken }) => !isBroken)].filter(({ facts, license }) =>
+    `${facts.locationId} ${license ?? ''}`.toLowerCase().includes(wanted),
+  );
+  const shown = found.slice(0, query.limit);
+  const lastWebhooks = await deps.journal.lastWebhooks(shown.map(({ facts }) => facts.locationId));
+  return {
+    tenants: shown.map(({ facts, license, claimed }) => {
+      const path = tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null });
+      return { ...path, license, claimed, liveness: livenessOf(path.broken) };
+    }),
+    total: own.length,
+    broken: broken.length,
+    found: found.length,
+  };
+}
+
+/** Calls `visit` with the broken links of each location. */
+export async function visitTenants<Location extends TenantLocation>(
+  deps: Omit<TenantsDeps, 'journal' | 'locations'>,
+  pages: AsyncIterable<readonly Location[]>,
+  visit: (location: Location, broken: readonly Problem[]) => void,
+): Promise<void> {
+  const privateTokenOf = await deps.privateTokenCheck();
+  for await (const page of pages)
+    for (const location of page)
+      visit(location, brokenLinks(factsOf(deps, location, tokenOf(location, privateTokenOf))));
+}
+
+/** Returns whether texts get through the line of a location, whatever the state of its grant. */
+export function lineOf(
+  deps: Pick<TenantsDeps, 'traffic' | 'now'>,
+  location: TenantLocation,
+): Liveness | null {
+  return livenessOf(brokenLinks(factsOf({ ...deps, crmCalls: () => NO_CALLS }, location, 'none')));
+}
+
+async function tenantFacts(
+  deps: Omit<TenantsDeps, 'journal'>,
+  { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
+): Promise<{ facts: TenantFacts; license: string | null; claimed: boolean }[]> {
+  const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
+  const privateTokenOf = await deps.privateTokenCheck();
+  return locations.map((location) => ({
+    license: location.license,
+    claimed: location.claimed,
+    facts: factsOf(deps, location, tokenOf(location, privateTokenOf)),
+  }));
+}
+
+function tokenOf(
+  { locationId, oauth }: TenantLocation,
+  privateTokenOf: PrivateTokenOf,
+): TenantFacts['token'] {
+  return oauth === null ? privateTokenOf(locationId) : 'oauth';
+}
+
+const factsOf = (
+  deps: Pick<TenantsDeps, 'crmCalls' | 'traffic' | 'now'>,
+  { locationId, connected, lastDevice, oauth }: TenantLocation,
+  token: TenantFacts['token'],
+): TenantFacts => ({
+  locationId,
+  token,
+  grant: oauth,
+  lastWebhookAt: null,
+  mac: connected,
+  lastMac: lastDevice,
+  crmCalls: deps.crmCalls(locationId),
+  traffic: deps.traffic(locationId),
+  now: deps.now(),
+});

@@ -1,0 +1,51 @@
+import { createToken, listTokens, removeToken } from '@footbridge/protocol/operator/access';
+import type { FastifyInstance } from 'fastify';
+
+import type { OperatorAuth } from './authenticate-operator.ts';
+import type { Audit } from './audit.ts';
+import type { Operators, OperatorToken } from './operators.ts';
+import { isoTime, isRowId, operatorError } from './operator-request.ts';
+import { serveCall } from './serve-call.ts';
+
+export interface TokensRoutesDeps {
+  readonly auth: Pick<OperatorAuth, 'createToken'>;
+  readonly operators: Pick<Operators, 'listTokens' | 'removeToken'>;
+  readonly audit: Pick<Audit, 'record'>;
+}
+
+/** `GET`, `POST /operator/tokens`, `DELETE /operator/tokens/:id`: tokens for others, read-only or for some locations. */
+export function tokensRoutes({ auth, operators, audit }: TokensRoutesDeps) {
+  return (app: FastifyInstance): void => {
+    serveCall(app, listTokens, async () => ({ tokens: (await operators.listTokens()).map(view) }));
+
+    serveCall(app, createToken, async ({ body, request }) => {
+      const { token, secret } = await auth.createToken({
+        label: body.label.trim(),
+        readOnly: body.readOnly ?? false,
+        locations: body.locations ?? null,
+      });
+      const { id, label, readOnly, locations } = token;
+      await audit.record({
+        actor: 'operator',
+        name: request.operator.label,
+        action: 'token.created',
+        target: id,
+        detail: { label, readOnly, locations: locations?.length ?? null },
+      });
+      return { ...view(token), token: secret };
+    });
+
+    serveCall(app, removeToken, async ({ params: { id }, request }) => {
+      if (!isRowId(id) || !(await operators.removeToken(id)))
+        throw operatorError('NOT_FOUND', 'There is no such token. List them with `footbridge token list`.');
+      await audit.record({
+        actor: 'operator',
+        name: request.operator.label,
+        action: 'token.removed',
+        target: id,
+      });
+    });
+  };
+}
+
+const view = ({ createdAt, ...token }: OperatorToken) => ({ ...token, createdAt: isoTime(createdAt) });

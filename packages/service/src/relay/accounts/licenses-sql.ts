@@ -1,0 +1,138 @@
+import type { Selectable } from 'kysely';
+
+import type { Database } from '../../platform/sql/open-database.ts';
+import type { Schema } from '../../platform/sql/schema.ts';
+import { SqlDevices } from './devices-sql.ts';
+import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './licenses.ts';
+import { SqlLocations } from './locations-sql.ts';
+import { SqlPairingCodes } from './pairing-codes-sql.ts';
+import { newRowId, SqlStore } from './accounts-sql.ts';
+import type { Queries, SqlLicensesDeps } from './accounts-sql.ts';
+import { LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
+
+/** Licenses, devices and locations in SQLite or PostgreSQL. */
+export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
+  const store = new SqlStore(deps);
+  const licenses = new SqlLicenses(store);
+  const devices = new SqlDevices(store);
+  const locations = new SqlLocations(store);
+  const pairingCodes = new SqlPairingCodes(store, devices);
+  return {
+    createLicense: (license) => licenses.create(license),
+    changeLicense: (id, change) => licenses.change(id, change),
+    listLicenses: () => licenses.list(),
+    activate: (request) => devices.activate(request),
+    createPairingCode: (code) => pairingCodes.create(code),
+    pair: (request) => pairingCodes.pair(request),
+    deactivate: (tokenHash) => devices.deactivate(tokenHash),
+    revokeDevice: (deviceRow) => devices.revoke(deviceRow),
+    restoreDevice: (deviceRow) => devices.restore(deviceRow),
+    listDevices: () => devices.list(),
+    deviceName: (licenseId, deviceId) => devices.name(licenseId, deviceId),
+    standingsByToken: (tokenHashes) => devices.standingsByToken(tokenHashes),
+    standingsByRow: (deviceRows) => devices.standingsByRow(deviceRows),
+    recordLastSeen: (deviceRows, at) => devices.recordLastSeen(deviceRows, at),
+    updateVersions: (deviceRow, versions) => devices.updateVersions(deviceRow, versions),
+    claim: (claim, mode) => locations.claim(claim, mode),
+    owners: (locationIds) => locations.owners(locationIds),
+    handovers: (since, locationId) => locations.handovers(since, locationId),
+    assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
+    countLocations: () => locations.count(),
+    findLocation: (locationId) => locations.find(locationId),
+    listLocations: (after, limit) => locations.list(after, limit),
+  };
+}
+
+class SqlLicenses {
+  readonly #store: SqlStore;
+
+  constructor(store: SqlStore) {
+    this.#store = store;
+  }
+
+  async create(license: {
+    label: string;
+    maxSeats: number;
+    keyHash: string;
+    keyHint: string;
+  }): Promise<License> {
+    const now = this.#store.clock.now();
+    const row = {
+      id: newRowId('lic'),
+      label: license.label,
+      key_hash: license.keyHash,
+      key_hint: license.keyHint,
+      max_seats: license.maxSeats,
+      activation_day: 0,
+      activations: 0,
+      status: 'active' as const,
+      created_at: now,
+      updated_at: now,
+    };
+    await this.#store.read('a license cannot be stored', (db) =>
+      db.insertInto('licenses').values(row).execute(),
+    );
+    return licenseOf(row, 0);
+  }
+
+  async change(id: string, change: LicenseChange): Promise<LicenseChangeOutcome> {
+    return await this.#store.change('a license cannot be changed', async (tx) => {
+      const row = await this.#store.lockLicense(tx, { id });
+      if (row === undefined) return { kind: 'not_found' };
+      const to = change.status ?? row.status;
+      if (to !== row.status && !mayBecome(LICENSE_TRANSITIONS, row.status, to))
+        return { kind: 'impossible', from: row.status, to };
+      const used = await this.#store.seatsUsed(tx, id);
+      if (change.maxSeats !== undefined && change.maxSeats < used) return { kind: 'seats_taken', used };
+      const changed = {
+        ...row,
+        status: to,
+        label: change.label ?? row.label,
+        max_seats: change.maxSeats ?? row.max_seats,
+        updated_at: this.#store.clock.now(),
+      };
+      await save(tx, changed);
+      return { kind: 'changed', license: licenseOf(changed, used), before: row.status };
+    });
+  }
+
+  async list(): Promise<License[]> {
+    return await this.#store.read('licenses cannot be read', async (db) => {
+      const used = await seatsByLicense(db);
+      const rows = await db.selectFrom('licenses').selectAll().orderBy('created_at').orderBy('id').execute();
+      return rows.map((row) => licenseOf(row, used.get(row.id) ?? 0));
+    });
+  }
+}
+
+async function save(tx: Queries, { id, status, label, max_seats, updated_at }: LicenseRow): Promise<void> {
+  await tx
+    .updateTable('licenses')
+    .set({ status, label, max_seats, updated_at })
+    .where('id', '=', id)
+    .execute();
+}
+
+async function seatsByLicense(db: Database): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('devices')
+    .select((eb) => ['license_id', eb.fn.countAll<number>().as('used')])
+    .where('status', '=', 'active')
+    .groupBy('license_id')
+    .execute();
+  return new Map(rows.map(({ license_id, used }) => [license_id, used]));
+}
+
+type LicenseRow = Selectable<Schema['licenses']>;
+
+function licenseOf(row: LicenseRow, used: number): License {
+  return {
+    id: row.id,
+    label: row.label,
+    keyHint: row.key_hint,
+    status: row.status,
+    seats: { used, max: row.max_seats },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,104 @@
+import type { LocationId } from '@footbridge/protocol/ids';
+import {
+  assignLocation,
+  createPairingCode,
+  disconnectLocation,
+  listLocations,
+} from '@footbridge/protocol/operator/accounts';
+import type { FastifyInstance } from 'fastify';
+
+import type { LicenseAdmin } from './manage-licenses.ts';
+import type { ConnectedMac, LocationOverview, Overview } from './overview.ts';
+import type { Liveness } from '../../features/tenants/liveness.ts';
+import type { StateReport } from '../switchboard/switchboard.ts';
+import { livenessView } from '../../features/tenants/liveness-view.ts';
+import { mayAccess } from '../../platform/operator/operator-auth.ts';
+import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
+import { serveCall } from '../../platform/operator/serve-call.ts';
+
+export interface LocationRoutesDeps {
+  readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'createPairingCode' | 'disconnectLocation'>;
+  readonly overview: Pick<Overview, 'locations' | 'location'>;
+  readonly liveness: (location: LocationOverview) => Liveness | null;
+  /** Returns the public address of the service, for the Mac that gets a pairing code. */
+  readonly publicUrl: () => string;
+}
+
+/** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8) and `…/pairing-codes` (M12). */
+export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }: LocationRoutesDeps) {
+  const view = (location: LocationOverview) => ({
+    ...locationView(location),
+    liveness: livenessView(liveness(location)),
+  });
+
+  async function show(locationId: LocationId) {
+    const location = await overview.location(locationId);
+    if (location === undefined) throw unheardOf();
+    return view(location);
+  }
+
+  return (app: FastifyInstance): void => {
+    serveCall(app, listLocations, async ({ request }) => {
+      const locations = await overview.locations();
+      return { locations: locations.filter(({ locationId }) => mayAccess(request, locationId)).map(view) };
+    });
+
+    serveCall(app, assignLocation, async ({ params: { locationId }, body: { licenseId }, request }) => {
+      const outcome = await licenseAdmin.assignLocation(locationId, licenseId, request.operator.label);
+      if (outcome.kind === 'changed') return await show(locationId);
+      if (outcome.kind === 'no_such_license')
+        throw operatorError('INVALID_REQUEST', 'licenseId: the license does not exist or is revoked.');
+      if (outcome.kind === 'impossible')
+        throw operatorError('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
+      throw unheardOf();
+    });
+
+    serveCall(app, createPairingCode, async ({ params: { locationId }, request }) => {
+      const created = await licenseAdmin.createPairingCode(locationId, request.operator.label);
+      if (created.kind === 'claimed')
+        throw operatorError(
+          'CONFLICT',
+          `A Mac of “${created.license}” claimed this location by itself, and there are several licenses. Say which one it belongs to with \`footbridge location assign LOCATION LICENSE\`, then create the code.`,
+        );
+      if (created.kind === 'no_license')
+        throw operatorError(
+          'CONFLICT',
+          'No license owns this location, so no Mac can take a seat for it. Assign one with `footbridge location assign LOCATION LICENSE`.',
+        );
+      const { licenseId, license } = created;
+      const code = `${created.code}@${publicUrl().replace(/^https:\/\//, '')}`;
+      return { locationId, licenseId, license, code, expiresAt: isoTime(created.expiresAt) };
+    });
+
+    serveCall(app, disconnectLocation, async ({ params: { locationId }, request }) => {
+      const location = await overview.location(locationId);
+      if (location === undefined) throw unheardOf();
+      await licenseAdmin.disconnectLocation(locationId, request.operator.label);
+      return { locationId, wasConnected: location.connected !== null };
+    });
+  };
+}
+
+const unheardOf = () =>
+  operatorError('NOT_FOUND', 'This location is unknown. List the locations with `footbridge location list`.');
+
+function locationView({ connected, lastDevice, oauth, ...location }: LocationOverview) {
+  return {
+    ...location,
+    lastDevice: lastDevice === null ? null : { ...lastDevice, lastSeenAt: isoTime(lastDevice.lastSeenAt) },
+    connected: connected === null ? null : macView(connected),
+    oauth:
+      oauth === null
+        ? null
+        : { ...oauth, expiresAt: oauth.expiresAt === null ? null : isoTime(oauth.expiresAt) },
+  };
+}
+
+function macView({ stateReport, since, ...mac }: ConnectedMac) {
+  return { ...mac, since: isoTime(since), state: stateReport === null ? null : stateView(stateReport) };
+}
+
+function stateView({ at, state }: StateReport) {
+  const { type: _type, ...fields } = state;
+  return { at: isoTime(at), ...fields };
+}

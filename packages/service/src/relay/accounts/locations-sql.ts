@@ -1,0 +1,282 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import type { InferResult, Selectable } from 'kysely';
+
+import { inChunks } from '../../platform/sql/in-chunks.ts';
+import type { Database } from '../../platform/sql/open-database.ts';
+import type { Schema } from '../../platform/sql/schema.ts';
+import type {
+  AssignOutcome,
+  ClaimOutcome,
+  Location,
+  LocationClaimMode,
+  LocationDetails,
+  LocationOwner,
+} from './licenses.ts';
+import { licensesBesides } from './accounts-sql.ts';
+import type { Queries, SqlStore } from './accounts-sql.ts';
+import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
+
+type LocationRow = Selectable<Schema['locations']>;
+
+/** Locations that a license may take without the operator, besides one per seat. */
+export const SPARE_LOCATIONS = 10;
+
+interface LocationClaim {
+  readonly locationId: LocationId;
+  readonly licenseId: string;
+  readonly deviceRow: string;
+}
+
+/** Locations and the licenses that own them. */
+export class SqlLocations {
+  readonly #store: SqlStore;
+
+  constructor(store: SqlStore) {
+    this.#store = store;
+  }
+
+  async claim(request: LocationClaim, mode: LocationClaimMode): Promise<ClaimOutcome> {
+    // Most claims are from a Mac of the owning license, or for a new location.
+    if (await this.#recordDevice(request)) return 'owned';
+    const mayTake = await this.#mayTake(request.licenseId, mode);
+    if (mayTake && (await this.#claimNew(request))) return 'owned';
+    return await this.#claimLocked(request, mayTake ? 'first' : 'operator');
+  }
+
+  /** Whether the license may take a location that has no owner. A seat serves one location, and Macs move now and then. */
+  async #mayTake(licenseId: string, mode: LocationClaimMode): Promise<boolean> {
+    if (mode === 'operator') return false;
+    return await this.#store.read('a location cannot be claimed', async (db) => {
+      const [own, other] = await licensesBesides(db, licenseId);
+      if (own === undefined || (mode === 'auto' && other !== undefined)) return false;
+      const { count } = await db
+        .selectFrom('locations')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('license_id', '=', licenseId)
+        .executeTakeFirstOrThrow();
+      return count < own.max_seats + SPARE_LOCATIONS;
+    });
+  }
+
+  async #claimNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
+    const now = this.#store.clock.now();
+    const row = {
+      location_id: locationId,
+      license_id: licenseId,
+      state: 'bound' as const,
+      device_row: deviceRow,
+      confirmed: 0,
+      created_at: now,
+      updated_at: now,
+    };
+    const { numInsertedOrUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
+      db
+        .insertInto('locations')
+        .values(row)
+        .onConflict((conflict) => conflict.column('location_id').doNothing())
+        .executeTakeFirst(),
+    );
+    return numInsertedOrUpdatedRows === 1n;
+  }
+
+  async #recordDevice({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
+    const { numUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
+      db
+        .updateTable('locations')
+        .set((is) => ({
+          device_row: deviceRow,
+          handed_over_at: is
+            .case()
+            .when('device_row', '<>', deviceRow)
+            .then(this.#store.clock.now())
+            .else(is.ref('handed_over_at'))
+            .end(),
+          updated_at: this.#store.clock.now(),
+        }))
+        .where('location_id', '=', locationId)
+        .where('license_id', '=', licenseId)
+        .executeTakeFirst(),
+    );
+    return numUpdatedRows === 1n;
+  }
+
+  async #claimLocked(
+    { locationId, licenseId, deviceRow }: LocationClaim,
+    mode: 'first' | 'operator',
+  ): Promise<ClaimOutcome> {
+    return await this.#store.change('a location cannot be claimed', async (tx) => {
+      await this.#ensureRow(tx, locationId, mode);
+      const row = await this.#store.lockLocation(tx, locationId);
+      if (row === undefined) return 'unassigned';
+      if (row.license_id !== null && row.license_id !== licenseId) return 'foreign';
+      if (row.license_id === null && mode === 'operator') return 'unassigned';
+      await this.#update(tx, row, {
+        license_id: licenseId,
+        state: 'bound',
+        device_row: deviceRow,
+        // Another Mac of the license may have claimed it meanwhile, or the operator assigned it.
+        confirmed: row.license_id === null ? 0 : row.confirmed,
+      });
+      return 'owned';
+    });
+  }
+
+  /** Inserts the row to lock, so that the second of two simultaneous first claims waits for the first. */
+  async #ensureRow(tx: Queries, locationId: string, mode: 'first' | 'operator'): Promise<void> {
+    if (mode === 'operator' && (await this.#countUnassigned(tx)) >= this.#store.maxUnassigned) return;
+    const now = this.#store.clock.now();
+    await tx
+      .insertInto('locations')
+      .values({
+        location_id: locationId,
+        license_id: null,
+        state: 'unassigned',
+        device_row: null,
+        created_at: now,
+        updated_at: now,
+      })
+      .onConflict((conflict) => conflict.column('location_id').doNothing())
+      .execute();
+  }
+
+  async #countUnassigned(tx: Queries): Promise<number> {
+    const { count } = await tx
+      .selectFrom('locations')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('license_id', 'is', null)
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+
+  async #update(
+    tx: Queries,
+    row: LocationRow,
+    change: Pick<LocationRow, 'license_id' | 'state' | 'device_row' | 'confirmed'>,
+  ): Promise<LocationRow> {
+    const now = this.#store.clock.now();
+    const isHandedOver = row.device_row !== null && row.device_row !== change.device_row;
+    const changed = { ...change, ...(isHandedOver && { handed_over_at: now }), updated_at: now };
+    await tx.updateTable('locations').set(changed).where('location_id', '=', row.location_id).execute();
+    return { ...row, ...changed };
+  }
+
+  async owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>> {
+    const rows = await this.#store.read('owners of locations cannot be read', (db) =>
+      inChunks(locationIds, (chunk) =>
+        db
+          .selectFrom('locations')
+          .select(['location_id', 'license_id', 'device_row'])
+          .where('location_id', 'in', chunk)
+          .where('license_id', 'is not', null)
+          .execute(),
+      ),
+    );
+    const owners = new Map<LocationId, LocationOwner>();
+    for (const { location_id, license_id, device_row } of rows) {
+      const locationId = asLocationId(location_id);
+      if (locationId !== undefined && license_id !== null)
+        owners.set(locationId, { licenseId: license_id, deviceRow: device_row });
+    }
+    return owners;
+  }
+
+  async handovers(since: number, locationId: string | undefined): Promise<Map<string, number>> {
+    const rows = await this.#store.read('handovers of locations cannot be read', (db) => {
+      const query = db
+        .selectFrom('locations')
+        .select(['location_id', 'handed_over_at'])
+        .where('handed_over_at', '>=', since);
+      return (locationId === undefined ? query : query.where('location_id', '=', locationId)).execute();
+    });
+    return new Map(rows.map(({ location_id, handed_over_at }) => [location_id, handed_over_at ?? 0]));
+  }
+
+  async assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
+    return await this.#store.change('a location cannot be assigned', async (tx) => {
+      if (licenseId !== null) {
+        const license = await this.#store.lockLicense(tx, { id: licenseId });
+        if (license === undefined || license.status === 'revoked') return { kind: 'no_such_license' };
+        await this.#ensureRow(tx, locationId, 'first');
+      }
+      const row = await this.#store.lockLocation(tx, locationId);
+      if (row === undefined) return { kind: 'not_found' };
+      const state = licenseId === null ? 'released' : 'bound';
+      const possible = row.state === state || mayBecome(LOCATION_TRANSITIONS, row.state, state);
+      if (!possible) return { kind: 'impossible', from: row.state, to: state };
+      // The last device is kept only while its license owns the location.
+      const device_row = row.license_id === licenseId ? row.device_row : null;
+      const confirmed = licenseId === null ? 0 : 1;
+      const changed = await this.#update(tx, row, { license_id: licenseId, state, device_row, confirmed });
+      if (row.license_id !== licenseId)
+        await tx.deleteFrom('pairing_codes').where('location_id', '=', locationId).execute();
+      return { kind: 'changed', location: locationOf(changed), before: row.license_id };
+    });
+  }
+
+  async count(): Promise<number> {
+    const { count } = await this.#store.read('locations cannot be read', (db) =>
+      db
+        .selectFrom('locations')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow(),
+    );
+    return count;
+  }
+
+  async find(locationId: string): Promise<LocationDetails | undefined> {
+    const row = await this.#store.read('locations cannot be read', (db) =>
+      selectDetails(db).where('locations.location_id', '=', locationId).executeTakeFirst(),
+    );
+    return row && detailsOf(row);
+  }
+
+  async list(after: string, limit: number): Promise<LocationDetails[]> {
+    const rows = await this.#store.read('locations cannot be read', (db) =>
+      selectDetails(db)
+        .where('locations.location_id', '>', after)
+        .orderBy('locations.location_id')
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map(detailsOf);
+  }
+}
+
+const selectDetails = (db: Database) =>
+  db
+    .selectFrom('locations')
+    .leftJoin('licenses', 'licenses.id', 'locations.license_id')
+    .leftJoin('devices', 'devices.id', 'locations.device_row')
+    .select([
+      'locations.location_id as locationId',
+      'locations.state',
+      'locations.license_id as licenseId',
+      'locations.confirmed',
+      'licenses.label as license',
+      'locations.device_row as deviceRow',
+      'devices.device_id as deviceId',
+      'devices.name',
+      'devices.last_seen_at as lastSeenAt',
+    ]);
+
+type DetailsRow = InferResult<ReturnType<typeof selectDetails>>[number];
+
+function detailsOf(row: DetailsRow): LocationDetails {
+  const { locationId, state, licenseId, license, confirmed, deviceRow: id, deviceId, name, lastSeenAt } = row;
+  const isKnown = id !== null && deviceId !== null && name !== null && lastSeenAt !== null;
+  const lastDevice = isKnown ? { id, deviceId, name, lastSeenAt } : null;
+  const claimed = licenseId !== null && confirmed === 0;
+  return { locationId, state, licenseId, license, claimed, lastDevice };
+}
+
+function locationOf(row: LocationRow): Location {
+  return {
+    locationId: row.location_id,
+    state: row.state,
+    licenseId: row.license_id,
+    deviceRow: row.device_row,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,176 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { MAX_BATCH, batches, nextTurn } from '../../platform/batcher.ts';
+import type { Grants, GrantView } from '../../features/oauth/grants.ts';
+import type { Device, License, Licenses, LocationDetails } from './licenses.ts';
+import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
+import type { TakeOvers } from './token-use.ts';
+
+export interface OverviewDeps {
+  readonly licenses: Pick<
+    Licenses,
+    'listLicenses' | 'listDevices' | 'deviceName' | 'owners' | 'findLocation' | 'listLocations'
+  >;
+  readonly switchboard: Pick<Switchboard, 'boundMacs' | 'viewMacs'>;
+  /** Undefined when OAuth is not configured. */
+  readonly grants: Pick<Grants, 'listLocationIds' | 'ofLocations'> | undefined;
+  readonly clock: Clock;
+  /** Take-overs of a device that this node has seen. */
+  readonly takeOvers: (deviceRow: string) => TakeOvers;
+}
+
+export interface DeviceOverview extends Device {
+  readonly license: string;
+  /** The locations that the device holds now, on any node. */
+  readonly connectedTo: readonly string[];
+  readonly takeOvers: TakeOvers;
+}
+
+export interface LocationOverview extends LocationDetails {
+  /** The Mac that holds the location now. */
+  readonly connected: ConnectedMac | null;
+  readonly oauth: Pick<GrantView, 'state' | 'expiresAt' | 'lastError'> | null;
+}
+
+export interface ConnectedMac {
+  readonly deviceId: string;
+  readonly name: string;
+  readonly since: number;
+  readonly node: string;
+  readonly epoch: number;
+  /** What the Mac reported about itself; null before its first report. */
+  readonly stateReport: StateReport | null;
+}
+
+const MANY = 200;
+const RECENT_MS = 1000;
+
+/** Licenses, devices and locations with the connected Macs, for the operator. */
+export class Overview {
+  readonly #deps: OverviewDeps;
+  #recent: { readonly at: number; readonly locations: readonly LocationOverview[] } | undefined;
+
+  constructor(deps: OverviewDeps) {
+    this.#deps = deps;
+  }
+
+  async licenses(): Promise<License[]> {
+    return await this.#deps.licenses.listLicenses();
+  }
+
+  async devices(): Promise<DeviceOverview[]> {
+    const { licenses, switchboard } = this.#deps;
+    const macs = await switchboard.boundMacs();
+    const [all, devices, owners] = await Promise.all([
+      licenses.listLicenses(),
+      licenses.listDevices(),
+      licenses.owners(macs.map(({ locationId }) => locationId)),
+    ]);
+    const labels = new Map(all.map(({ id, label }) => [id, label]));
+    const held = new Map<string, string[]>();
+    for (const { locationId, deviceId } of macs) {
+      const key = deviceKey(owners.get(locationId)?.licenseId, deviceId);
+      held.set(key, [...(held.get(key) ?? []), locationId]);
+    }
+    return devices.map((device) => {
+      const connectedTo = held.get(deviceKey(device.licenseId, device.deviceId)) ?? [];
+      const lastSeenAt = connectedTo.length > 0 ? this.#deps.clock.now() : device.lastSeenAt;
+      const takeOvers = this.#deps.takeOvers(device.id);
+      return { ...device, lastSeenAt, connectedTo, takeOvers, license: labels.get(device.licenseId) ?? '' };
+    });
+  }
+
+  async device(id: string): Promise<DeviceOverview | undefined> {
+    return (await this.devices()).find((device) => device.id === id);
+  }
+
+  /** Locations that a license owns or a Mac requested, and those that only have a grant. Ordered by id. */
+  async locations(): Promise<LocationOverview[]> {
+    const all: LocationOverview[] = [];
+    for await (const page of this.pages(await this.macs())) all.push(...page);
+    return all.sort((one, other) => (one.locationId < other.locationId ? -1 : 1));
+  }
+
+  macs(): Promise<MacView> {
+    return this.#deps.switchboard.viewMacs();
+  }
+
+  /** Yields the same locations page by page, in any order, for callers that must not keep thousands of them in memory. */
+  async *pages(macs: MacView): AsyncGenerator<LocationOverview[]> {
+    const { licenses, grants } = this.#deps;
+    // Read first: a granted location that is claimed after its page was read is still listed, as unassigned until the next read.
+    const granted = new Set(await grants?.listLocationIds());
+    let page: LocationDetails[];
+    let after = '';
+    do {
+      page = await licenses.listLocations(after, MAX_BATCH);
+      for (const { locationId } of page) granted.delete(locationId);
+      after = page.at(-1)?.locationId ?? after;
+      yield await this.#complete(page, macs);
+      // There may be thousands: lets webhooks run in between.
+      await nextTurn();
+    } while (page.length === MAX_BATCH);
+    for (const only of batches([...granted])) {
+      yield await this.#complete(only.map(unassigned), macs);
+      await nextTurn();
+    }
+  }
+
+  /** Like `locations`, but up to a second old when there are many: reading them is then slow, and the console requests them often. */
+  async recentLocations(): Promise<readonly LocationOverview[]> {
+    const at = this.#deps.clock.monotonic();
+    if (this.#recent !== undefined && at - this.#recent.at < RECENT_MS) return this.#recent.locations;
+    const locations = await this.locations();
+    this.#recent = locations.length < MANY ? undefined : { at, locations };
+    return locations;
+  }
+
+  async location(locationId: string): Promise<LocationOverview | undefined> {
+    const found = await this.#deps.licenses.findLocation(locationId);
+    const [location] = await this.#complete([found ?? unassigned(locationId)], await this.macs());
+    // If the database lost its row, a connected Mac can still be shown and disconnected.
+    const isKnown = found !== undefined || location?.oauth !== null || location.connected !== null;
+    return isKnown ? location : undefined;
+  }
+
+  /** Adds the grants and the connected Macs. */
+  async #complete(page: readonly LocationDetails[], macs: MacView): Promise<LocationOverview[]> {
+    const grants = await this.#deps.grants?.ofLocations(page.map(({ locationId }) => locationId));
+    const states = new Map(
+      grants?.map(({ ownerId, state, expiresAt, lastError }) => [ownerId, { state, expiresAt, lastError }]),
+    );
+    const locations: LocationOverview[] = [];
+    for (const details of page) {
+      const mac = macs.get(details.locationId);
+      locations.push({
+        ...details,
+        connected: mac === undefined ? null : connectedMac(mac, (await this.#nameOf(mac, details)) ?? ''),
+        oauth: states.get(details.locationId) ?? null,
+      });
+    }
+    return locations;
+  }
+
+  /** The name of a Mac that holds a location: usually the one that bound it last. */
+  #nameOf({ deviceId }: BoundMac, { licenseId, lastDevice }: LocationDetails) {
+    if (lastDevice?.deviceId === deviceId) return lastDevice.name;
+    return licenseId === null ? undefined : this.#deps.licenses.deviceName(licenseId, deviceId);
+  }
+}
+
+const unassigned = (locationId: string): LocationDetails => ({
+  locationId,
+  state: 'unassigned',
+  licenseId: null,
+  license: null,
+  claimed: false,
+  lastDevice: null,
+});
+
+/** A deviceId is unique only within its license. Only Macs of the license that owns a location can hold it. */
+const deviceKey = (licenseId: string | null | undefined, deviceId: string) => `${licenseId} ${deviceId}`;
+
+const connectedMac = (
+  { deviceId, since, node, epoch, stateReport }: BoundMac,
+  name: string,
+): ConnectedMac => ({ deviceId, name, since, node, epoch, stateReport: stateReport ?? null });

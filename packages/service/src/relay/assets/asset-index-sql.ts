@@ -1,0 +1,145 @@
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Selectable } from 'kysely';
+
+import type { OpenDatabase } from '../../platform/sql/open-database.ts';
+import type { Schema } from '../../platform/sql/schema.ts';
+import type { AssetIndex, AssetRecord } from './asset-index.ts';
+import { recountTotals } from './asset-totals-sql.ts';
+
+export interface SqlAssetIndexDeps {
+  readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
+  readonly hashes: (handle: string) => readonly string[];
+}
+
+export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDeps): AssetIndex {
+  const { db, engine } = database;
+  return {
+    async recount() {
+      // A SQLite database has one node, so no other version writes to it.
+      if (engine === 'postgres') await recountTotals(db);
+    },
+    async add(record) {
+      await db.transaction().execute(async (tx) => {
+        await tx
+          .insertInto('assets')
+          .values({ ...toRow(record), sender_hash: null })
+          .execute();
+        await tx
+          .insertInto('asset_totals')
+          .values({ location_id: record.locationId, files: 1, bytes: record.size })
+          .onConflict((conflict) =>
+            conflict.column('location_id').doUpdateSet((total) => ({
+              files: total('asset_totals.files', '+', 1),
+              bytes: total('asset_totals.bytes', '+', record.size),
+            })),
+          )
+          .execute();
+      });
+    },
+    async find(id) {
+      const row = await db
+        .selectFrom('assets')
+        .selectAll()
+        .where('id', '=', id)
+        .where('expires_at', '>', clock.now())
+        .executeTakeFirst();
+      return row && toRecord(row);
+    },
+    async expired(limit) {
+      const rows = await db
+        .selectFrom('assets')
+        .selectAll()
+        .where('expires_at', '<=', clock.now())
+        .orderBy('expires_at')
+        .limit(limit)
+        .execute();
+      return rows.map(toRecord);
+    },
+    async remove(id) {
+      await db.transaction().execute(async (tx) => {
+        const removed = await tx
+          .deleteFrom('assets')
+          .where('id', '=', id)
+          .returning(['location_id', 'size'])
+          .executeTakeFirst();
+        if (removed === undefined) return;
+        await tx
+          .updateTable('asset_totals')
+          .set((total) => ({ files: total('files', '-', 1), bytes: total('bytes', '-', removed.size) }))
+          .where('location_id', '=', removed.location_id)
+          .execute();
+      });
+    },
+    async setSender(id, handle) {
+      const [hash = null] = hashes(handle);
+      await db
+        .updateTable('assets')
+        .set({ sender_hash: hash })
+        .where((asset) =>
+          asset.or([
+            asset('id', '=', id),
+            asset('id', '=', asset.selectFrom('assets').select('original_id').where('id', '=', id)),
+          ]),
+        )
+        .execute();
+    },
+    async ofSender(handle, locationIds) {
+      if (locationIds?.length === 0) return [];
+      let query = db
+        .selectFrom('assets')
+        .selectAll()
+        .where('sender_hash', 'in', [...hashes(handle)])
+        .orderBy('created_at');
+      if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
+      return (await query.execute()).map(toRecord);
+    },
+    async keepFor(locationId, ms) {
+      await db
+        .updateTable('assets')
+        .set((asset) => ({ expires_at: asset('created_at', '+', ms) }))
+        .where('location_id', '=', locationId)
+        .execute();
+    },
+    async totals(locationId) {
+      // PostgreSQL returns the sum of 64-bit integers as a string.
+      const all = db
+        .selectFrom('asset_totals')
+        .select(({ fn }) => [
+          fn.sum<number | string | null>('files').as('files'),
+          fn.sum<number | string | null>('bytes').as('bytes'),
+        ]);
+      const { files, bytes } = await (
+        locationId === undefined ? all : all.where('location_id', '=', locationId)
+      ).executeTakeFirstOrThrow();
+      return { count: Number(files ?? 0), bytes: Number(bytes ?? 0) };
+    },
+  };
+}
+
+const toRow = (record: AssetRecord): Omit<Schema['assets'], 'sender_hash'> => ({
+  id: record.id,
+  location_id: record.locationId,
+  name: record.name,
+  content_type: record.contentType,
+  size: record.size,
+  sha256: record.sha256,
+  original_id: record.originalId,
+  note: record.note,
+  created_at: record.createdAt,
+  expires_at: record.expiresAt,
+});
+
+const toRecord = (row: Selectable<Schema['assets']>): AssetRecord => ({
+  id: row.id,
+  locationId: row.location_id,
+  name: row.name,
+  contentType: row.content_type,
+  size: row.size,
+  sha256: row.sha256,
+  originalId: row.original_id,
+  note: row.note,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+});

@@ -1,0 +1,152 @@
+import { safeFileName } from '@footbridge/media/file-name';
+import { HeadRecorder } from '@footbridge/media/head-recorder';
+import { mediaType } from '@footbridge/media/media-types';
+import type { MediaTypeName } from '@footbridge/media/media-types';
+import { sniff } from '@footbridge/media/sniff';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { AssetId, Assets } from './assets.ts';
+import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { AssetIndex, AssetRecord } from './asset-index.ts';
+import { Quotas } from './quotas.ts';
+import type { StoreWithin } from './quotas.ts';
+
+/** A converted file, or the reason why there is none. The receiver calls `discard` when it has read the file. */
+export type ConvertedAsset =
+  | {
+      ok: true;
+      type: MediaTypeName;
+      note?: string;
+      read(): AsyncIterable<Uint8Array>;
+      discard(): Promise<void>;
+    }
+  | { ok: false; reason: string };
+
+/** Converts a stored file to a type that browsers show. Locations share the converter fairly. Never throws. */
+export interface AssetConverter {
+  convert(original: AssetId, type: MediaTypeName, locationId: string): Promise<ConvertedAsset>;
+}
+
+export interface UploadDeps {
+  readonly assets: Assets;
+  readonly index: AssetIndex;
+  readonly converter: AssetConverter;
+  readonly suspects: Pick<Suspects, 'handle'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+  /** The public address of the service. */
+  readonly baseUrl: () => string;
+  readonly quotaBytes: number;
+  /** Resolves with how many days the files of a location are kept. */
+  readonly retentionDays: (locationId: string) => Promise<number>;
+}
+
+export interface Upload {
+  readonly locationId: string;
+  readonly name: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+export type UploadOutcome =
+  | { readonly kind: 'stored'; readonly url: string }
+  | { readonly kind: 'rejected'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
+
+export const MAX_UPLOAD_BYTES = 100_000_000;
+/** The overhead of a file on disk and in the database, so that many small files do not fill them either (T53). */
+const BYTES_PER_FILE = 4096;
+const DAY_MS = 86_400_000;
+/** A browser downloads it and does not interpret it. */
+const UNKNOWN = 'application/octet-stream';
+const ENDED_TWICE = 'not examined: the service ended twice while it examined this file';
+const NOT_STORED = {
+  too_large: 'the result is too large',
+  storage_full: 'the storage is full',
+  quota: 'the quota of the location is reached',
+} as const;
+
+/**
+ * Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). A file that ended the service
+ * twice is stored without a look into it (I10).
+ */
+export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
+  const { assets, index, converter, suspects, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
+
+  async function record(
+    id: AssetId,
+    locationId: string,
+    name: string,
+    contentType: MediaTypeName,
+    stored: { size: number; sha256: string },
+    more: Pick<AssetRecord, 'originalId' | 'note'>,
+  ): Promise<string> {
+    const now = clock.now();
+    const safe = safeFileName(name, contentType);
+    await index.add({
+      id,
+      locationId,
+      name: safe,
+      contentType,
+      size: stored.size,
+      sha256: stored.sha256,
+      ...more,
+      createdAt: now,
+      expiresAt: now + (await retentionDays(locationId)) * DAY_MS,
+    });
+    return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
+  }
+
+  async function keep({ locationId, name, bytes }: Upload, store: StoreWithin): Promise<UploadOutcome> {
+    const recorder = new HeadRecorder();
+    const write = (counted: AsyncIterable<Uint8Array>) => assets.store(counted, MAX_UPLOAD_BYTES);
+    const original = await store(recorder.record(bytes), write);
+    if (!original.stored) return { kind: 'rejected', reason: original.reason };
+    const file = { kind: 'file', locationId, id: original.sha256 } as const;
+    const found = await suspects.handle(file, async () => sniff(recorder.head));
+    const isSetAside = found === SET_ASIDE;
+    const type = isSetAside ? UNKNOWN : found;
+    const { convert, note = isSetAside ? ENDED_TWICE : null } = mediaType(type);
+    if (convert === undefined)
+      return {
+        kind: 'stored',
+        url: await record(original.id, locationId, name, type, original, { originalId: null, note }),
+      };
+
+    // The original has a record of its own: it is kept as long and counts towards the quota.
+    const recordOriginal = (remark: string) =>
+      record(original.id, locationId, name, type, original, { originalId: null, note: remark });
+    const conversion = await converter.convert(original.id, type, locationId);
+    if (!conversion.ok) {
+      log.info(
+        { event: 'asset.not_converted', locationId, type, reason: conversion.reason },
+        'attachment delivered unconverted',
+      );
+      return { kind: 'stored', url: await recordOriginal(`not converted: ${conversion.reason}`) };
+    }
+    try {
+      const converted = await store(conversion.read(), write);
+      if (!converted.stored)
+        return {
+          kind: 'stored',
+          url: await recordOriginal(`not converted: ${NOT_STORED[converted.reason]}`),
+        };
+      await recordOriginal('the original of a converted file');
+      return {
+        kind: 'stored',
+        url: await record(converted.id, locationId, name, conversion.type, converted, {
+          originalId: original.id,
+          note: conversion.note ?? null,
+        }),
+      };
+    } finally {
+      await conversion.discard();
+    }
+  }
+
+  const quotas = new Quotas(quotaBytes, async (locationId) => {
+    const { count, bytes } = await index.totals(locationId);
+    return bytes + count * BYTES_PER_FILE;
+  });
+  return (upload) => quotas.within(upload.locationId, (store) => keep(upload, store));
+}

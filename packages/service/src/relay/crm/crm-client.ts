@@ -1,0 +1,268 @@
+import { readJson } from '@footbridge/protocol/read-json';
+import type { Clock } from '@footbridge/runtime/clock';
+
+import type { Bearer, BearerKind, Tokens } from '../../features/oauth/tokens.ts';
+import { CANCELLED, failed } from '../../platform/retry/attempt.ts';
+import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
+import { classifyResponse } from './classify-response.ts';
+import { redactMessage, stringsIn, messageOf } from './error-body.ts';
+import { LocationThrottles } from './location-throttle.ts';
+import type { LocationThrottle } from './location-throttle.ts';
+import type { HttpRequest, HttpResponse, NoResponse, Transport } from './transport.ts';
+
+/** One request to the CRM for a location. */
+export interface CrmCall<T> {
+  /** For metrics. */
+  readonly operation:
+    | 'status'
+    | 'inbound'
+    | 'find_contact'
+    | 'create_contact'
+    | 'read_contact'
+    | 'find_conversation'
+    | 'read_messages'
+    | 'read_status'
+    | 'upload'
+    | 'set_dnd'
+    | 'set_reach';
+  readonly locationId: string;
+  readonly bearer: BearerKind;
+  readonly method: HttpRequest['method'];
+  readonly path: string;
+  readonly body?: string | Buffer;
+  /** The type of the body, when it is not JSON. */
+  readonly contentType?: string;
+  readonly idempotencyKey?: string;
+  readonly timeoutMs?: number;
+  /** A caller waits for the response, so this call takes precedence over others in the queue. */
+  readonly isUrgent?: boolean;
+  readonly maxBodyBytes?: number;
+  /** Reads a 2xx. `clockAheadMs` returns how far the CRM's clock is ahead of ours at least, by its `Date` header. */
+  readonly read: (text: string, status: number, clockAheadMs: () => number) => Attempt<T>;
+  /** The status says enough: the body of a 2xx is not kept. */
+  readonly discardsBody?: boolean;
+  /** Returns a value that a rejection contains, or undefined when it has none. */
+  readonly readError?: (text: string) => T | undefined;
+}
+
+/**
+ * One attempt of one call: a bearer token and `Version` on it, at most 90 in ten seconds and location, a circuit breaker per location.
+ * A rejected token is renewed for the next attempt. Sends at most one request. Never rejects.
+ */
+export interface CrmClient {
+  attempt<T>(call: CrmCall<T>, guard?: SendGuard): Promise<Attempt<T>>;
+}
+
+export interface CrmClientDeps {
+  readonly transport: Transport;
+  readonly host: string;
+  /** The `Version` header of every call (I7). */
+  readonly apiVersion: string;
+  readonly tokens: Pick<Tokens, 'bearer' | 'renew'>;
+  readonly clock: Clock;
+  readonly callsPer10Sec?: number;
+  readonly observe?: (
+    operation: CrmCall<unknown>['operation'],
+    status: string,
+    seconds: number,
+    locationId: string,
+  ) => void;
+}
+
+const JSON_TYPE = 'application/json';
+/** A CRM without a `Date` header may have a clock that is wrong by this much: more than a wrong time zone. */
+const MAX_CLOCK_BEHIND_MS = 86_400_000;
+/** Urgent calls are few and may always queue. */
+const MAX_QUEUED = 500;
+const QUEUE_FULL = failed('crowded', {
+  reason: 'too many calls are queued',
+  retryAfterMs: 1000,
+  unsent: true,
+});
+const LEASE_STORE_AWAY = failed('away', { retryAfterMs: 500, unsent: true });
+
+/** A CRM client with a value for metrics. */
+export interface MeasuredCrmClient extends CrmClient {
+  /** The number of locations whose circuit is open. */
+  readonly openCircuits: number;
+}
+
+export function createCrmClient(deps: CrmClientDeps): MeasuredCrmClient {
+  return new HttpCrmClient(deps);
+}
+
+class HttpCrmClient implements MeasuredCrmClient {
+  readonly #transport: Transport;
+  readonly #origin: string;
+  readonly #prefix: string;
+  readonly #apiVersion: string;
+  readonly #tokens: CrmClientDeps['tokens'];
+  readonly #clock: Clock;
+  readonly #throttles: LocationThrottles;
+  readonly #observe: CrmClientDeps['observe'];
+  /** The headers of a JSON request, built once per token. */
+  readonly #jsonHeaders = new WeakMap<Bearer, string[]>();
+
+  constructor(deps: CrmClientDeps) {
+    const host = new URL(deps.host);
+    this.#transport = deps.transport;
+    this.#origin = host.origin;
+    this.#prefix = host.pathname.replace(/\/$/, '');
+    this.#apiVersion = deps.apiVersion;
+    this.#tokens = deps.tokens;
+    this.#clock = deps.clock;
+    this.#throttles = new LocationThrottles(deps.clock, deps.callsPer10Sec ?? 90);
+    this.#observe = deps.observe;
+  }
+
+  get openCircuits(): number {
+    return this.#throttles.open;
+  }
+
+  async attempt<T>(call: CrmCall<T>, guard: SendGuard = {}): Promise<Attempt<T>> {
+    const throttle = this.#throttles.of(call.locationId);
+    const held = this.#tokens.bearer(call.locationId, call.bearer);
+    const bearer = held instanceof Promise ? await held : held;
+    if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
+    // Usually synchronous. An unneeded await would allocate objects that live until the response arrives.
+    const admission = this.#admit(throttle, call.isUrgent ?? false, guard);
+    const blocked = admission instanceof Promise ? await admission : admission;
+    if (blocked !== undefined) return blocked;
+    throttle.begin();
+    const sentAt = this.#clock.monotonic();
+    let response: HttpResponse | NoResponse;
+    try {
+      response = await this.#transport.send(this.#request(call, bearer));
+    } finally {
+      throttle.leave();
+    }
+    const now = this.#clock.monotonic();
+    const result = 'reason' in response ? response.reason : String(response.status);
+    this.#observe?.(call.operation, result, (now - sentAt) / 1000, call.locationId);
+    const locationOkMsAgo = now - throttle.lastSuccess;
+    if ('reason' in response) {
+      throttle.failed();
+      const { reason, code, sent: inDoubt } = response;
+      const kind = reason === 'timeout' ? 'timeout' : 'network';
+      return failed(kind, { reason, code, inDoubt, locationOkMsAgo });
+    }
+    const { status, text, headers } = response;
+    if (status >= 200 && status < 300) {
+      // Reads succeed while the CRM accepts no changes.
+      if (call.method === 'GET') throttle.answered();
+      else throttle.succeeded();
+      return call.read(text, status, () => this.#clockAheadMs(headers));
+    }
+    const value = call.readError?.(text);
+    if (value !== undefined) {
+      throttle.answered();
+      return { ok: true, value };
+    }
+    return { ...(await this.#failure(call, bearer, throttle, response, guard.previous)), locationOkMsAgo };
+  }
+
+  /** Takes a slot of the throttle. Returns the failure if the call must not be sent; then no slot is held. */
+  #admit(
+    throttle: LocationThrottle,
+    isUrgent: boolean,
+    guard: SendGuard,
+  ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
+    const blocked = circuitFailure(throttle);
+    if (blocked !== undefined) return blocked;
+    return throttle.tryEnter(isUrgent)
+      ? this.#checkFence(throttle, guard)
+      : this.#queue(throttle, isUrgent, guard);
+  }
+
+  async #queue(
+    throttle: LocationThrottle,
+    isUrgent: boolean,
+    guard: SendGuard,
+  ): Promise<FailedAttempt | undefined> {
+    if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
+    if (!(await throttle.enter(isUrgent, guard.cancellation?.signal))) return CANCELLED;
+    const blocked = circuitFailure(throttle);
+    if (blocked !== undefined) throttle.leave();
+    return blocked ?? this.#checkFence(throttle, guard);
+  }
+
+  /** Synchronous on a single node, where no other node can own the location. Frees the slot if the call must not be sent. */
+  #checkFence(
+    throttle: LocationThrottle,
+    { fence }: SendGuard,
+  ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
+    const allowed = fence?.() ?? true;
+    return allowed === true ? undefined : this.#awaitFence(throttle, allowed);
+  }
+
+  async #awaitFence(
+    throttle: LocationThrottle,
+    allowed: boolean | Promise<boolean>,
+  ): Promise<FailedAttempt | undefined> {
+    const mayProceed = await Promise.resolve(allowed).catch(() => undefined);
+    if (mayProceed === true) return undefined;
+    throttle.leave();
+    return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
+  }
+
+  async #failure(
+    call: CrmCall<unknown>,
+    bearer: Bearer,
+    throttle: LocationThrottle,
+    response: HttpResponse,
+    previous: FailedAttempt | undefined,
+  ): Promise<FailedAttempt> {
+    const { status } = response;
+    const message = messageOf(readJson(response.text));
+    const classified = classifyResponse(response, message, this.#clock.now());
+    const reason = redactMessage(message, [bearer.authorization.slice(7), ...sentTexts(call)]);
+    if (classified.kind === 'http' && status !== 429) throttle.failed();
+    else throttle.answered();
+    if (status === 429) throttle.pause(classified.retryAfterMs ?? 0);
+    const failure = failed(classified.kind, { ...classified, status, reason });
+    if (failure.kind !== 'token_expired') return failure;
+    if (previous?.kind === 'token_expired') return { ...failure, kind: 'token_refused' };
+    const renewed = await this.#tokens.renew(call.locationId, call.bearer, bearer);
+    return 'missing' in renewed ? { ...failure, kind: renewed.missing } : failure;
+  }
+
+  /** At most the true value: the header has whole seconds, and the response took some time to arrive. */
+  #clockAheadMs(headers: HttpResponse['headers']): number {
+    const crmTime = Date.parse(headers.get('date') ?? '');
+    return Number.isNaN(crmTime) ? -MAX_CLOCK_BEHIND_MS : crmTime - this.#clock.now();
+  }
+
+  #request(call: CrmCall<unknown>, bearer: Bearer): HttpRequest {
+    return {
+      tenant: call.locationId,
+      origin: this.#origin,
+      method: call.method,
+      path: this.#prefix + call.path,
+      headers: this.#headers(call, bearer),
+      body: call.body,
+      wantsBody: call.discardsBody !== true,
+      maxBodyBytes: call.maxBodyBytes,
+      timeoutMs: call.timeoutMs,
+    };
+  }
+
+  #headers({ body, contentType, idempotencyKey }: CrmCall<unknown>, bearer: Bearer): string[] {
+    const isPlainJson = body !== undefined && contentType === undefined && idempotencyKey === undefined;
+    const known = isPlainJson ? this.#jsonHeaders.get(bearer) : undefined;
+    if (known !== undefined) return known;
+    const headers = ['authorization', bearer.authorization, 'version', this.#apiVersion, 'accept', JSON_TYPE];
+    if (body !== undefined) headers.push('content-type', contentType ?? JSON_TYPE);
+    if (idempotencyKey !== undefined) headers.push('idempotency-key', idempotencyKey);
+    if (isPlainJson) this.#jsonHeaders.set(bearer, headers);
+    return headers;
+  }
+}
+
+function circuitFailure(throttle: LocationThrottle): FailedAttempt | undefined {
+  const retryAfterMs = throttle.blockedMs();
+  if (retryAfterMs === 0) return undefined;
+  return failed('circuit', { reason: 'the CRM failed 20 times in a row', retryAfterMs, unsent: true });
+}
+
+const sentTexts = (call: CrmCall<unknown>): string[] =>
+  call.body === undefined || call.contentType !== undefined ? [] : stringsIn(readJson(String(call.body)));

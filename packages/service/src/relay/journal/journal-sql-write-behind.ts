@@ -1,0 +1,198 @@
+import { sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
+
+import type { Queries } from '../../platform/sql/open-database.ts';
+import { queriesBySize } from '../../platform/sql/queries-by-size.ts';
+import { EARLY_STATES } from './journal.ts';
+import { MessageBlocks } from './message-blocks.ts';
+import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
+
+/** A step as it is stored. */
+export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
+
+/** The changes of one message since the last flush. Written as one row: the cost of a flush grows with its rows. */
+export interface Unwritten {
+  readonly id: string;
+  readonly seq: number;
+  /** Monotonic. */
+  readonly firstChangedAt: number;
+  /** Set when the message was opened since the last flush. */
+  entry: JournalEntry | undefined;
+  /** Known of a message that another node opened. */
+  message: Recorded['message'];
+  handleHash: string | null;
+  /** Null when it is not known, or not known since the last flush. */
+  contactHash: string | null;
+  createdAt: number;
+  /** Undefined when the state did not change. */
+  state: MessageState | undefined;
+  code: string | null;
+  updatedAt: number;
+  /** Whether this request repeats a message and the CRM accepted `delivered` for it. */
+  isDeliveredRepeat: boolean;
+  readonly steps: WrittenStep[];
+}
+
+/** By message id, in the order of the first change. */
+export type Batch = Map<string, Unwritten>;
+
+/** Writes a batch in one transaction. Resolves with the ids of changed messages that do not exist in the database. */
+export type WriteBatch = (batch: Batch) => Promise<string[]>;
+
+const MAX_STEPS_LENGTH = 16_000;
+
+export function createWriteBatch({ db, commit }: Queries): WriteBatch {
+  const blocks = new MessageBlocks();
+  let block = 0;
+  const insertMessages = queriesBySize(
+    (size) =>
+      db
+        .insertInto('messages')
+        .values(repeat(size, MESSAGE))
+        .onConflict((conflict) =>
+          conflict.column('id').doUpdateSet(() => ({
+            // Another node may have opened the message, because this one was slow. It knew the state, but not the rest.
+            status: latest<string>(sql`excluded.status`, sql`excluded.status`, sql`messages.status`),
+            code: latest<string>(sql`excluded.status`, sql`excluded.code`, sql`messages.code`),
+            updated_at: latest<number>(
+              sql`excluded.status`,
+              sql`excluded.updated_at`,
+              sql`messages.updated_at`,
+            ),
+            created_at: sql<number>`case when excluded.created_at < messages.created_at then excluded.created_at else messages.created_at end`,
+            kind: sql<string>`case when messages.kind = 'text' then excluded.kind else messages.kind end`,
+            length: sql<number>`case when messages.length = 0 then excluded.length else messages.length end`,
+            phone_masked: sql<string>`coalesce(messages.phone_masked, excluded.phone_masked)`,
+            phone_hash: sql<string>`coalesce(messages.phone_hash, excluded.phone_hash)`,
+            contact_hash: sql<string>`coalesce(excluded.contact_hash, messages.contact_hash)`,
+            told: sql<'delivered'>`coalesce(excluded.told, messages.told)`,
+            // Caps the steps of a message that is opened again and again.
+            steps: sql<string>`case when length(messages.steps) > ${sql.lit(MAX_STEPS_LENGTH)} then messages.steps
+            else coalesce(messages.steps || ${sql.lit('\n')}, '') || excluded.steps end`,
+          })),
+        )
+        .compile(),
+    (unwritten: Unwritten) => messageRow(unwritten, block),
+  );
+  const insertSteps = queriesBySize(
+    (size) => db.insertInto('message_steps').values(repeat(size, STEP)).compile(),
+    stepsRow,
+  );
+  const changeMessages = queriesBySize((size) => {
+    const rows = sql.join(repeat(size, sql`(${''}, ${''}, ${''}, ${''}, ${''}, ${''})`));
+    const state = sql`v.column2`;
+    return sql`update messages
+      set status = ${latest(state, state, sql`messages.status`)},
+        code = ${latest(state, sql`v.column3`, sql`messages.code`)},
+        updated_at = ${latest(state, sql`cast(v.column4 as bigint)`, sql`messages.updated_at`)},
+        contact_hash = coalesce(v.column5, messages.contact_hash),
+        told = coalesce(v.column6, messages.told)
+      from (values ${rows}) as v where messages.id = v.column1 returning messages.id as id`.compile(db);
+  }, changeRow);
+
+  return async function writeBatch(batch) {
+    const all = [...batch.values()];
+    // Ordered by id, so that the transactions of two nodes cannot deadlock.
+    const inserts = all.filter(({ entry }) => entry !== undefined).sort(byId);
+    const known = all.filter(({ entry }) => entry === undefined);
+    const changes = known
+      .filter(({ state, isDeliveredRepeat }) => state !== undefined || isDeliveredRepeat)
+      .sort(byId);
+    const stepped = known.filter(({ steps }) => steps.length > 0);
+    const [first] = inserts;
+    if (first !== undefined) block = blocks.blockAt(first.createdAt);
+    const results = await commit([
+      ...insertMessages(inserts),
+      ...changeMessages(changes),
+      ...insertSteps(stepped),
+    ]);
+    blocks.written(inserts.length);
+    const changed = new Set(results.flatMap(({ rows }) => rows as { id: string }[]).map(({ id }) => id));
+    return changes.map(({ id }) => id).filter((id) => !changed.has(id));
+  };
+}
+
+/** `newer`, unless its state is missing or comes before the stored one: another node may already have written a later state. */
+const latest = <T>(newState: RawBuilder<unknown>, newer: RawBuilder<unknown>, stored: RawBuilder<unknown>) =>
+  sql<T>`case when ${rank(newState)} >= ${rank(sql`messages.status`)} then ${newer} else ${stored} end`;
+
+/** The same as `rankOf`. */
+const rank = (state: RawBuilder<unknown>) =>
+  sql`case coalesce(${state}, '') when '' then 0 ${sql.join(
+    EARLY_STATES.map((early, index) => sql`when ${sql.lit(early)} then ${sql.lit(index + 1)}`),
+    sql` `,
+  )} else ${sql.lit(EARLY_STATES.length + 1)} end`;
+
+const byId = (left: Unwritten, right: Unwritten): number => (left.id < right.id ? -1 : 1);
+
+const repeat = <T>(size: number, item: T): T[] => Array.from({ length: size }, () => item);
+
+// Placeholder rows that define the columns of the queries; `messageRow` and `stepsRow` return values in the same order.
+const MESSAGE = {
+  id: '',
+  direction: 'outbound' as const,
+  location_id: '',
+  message_id: '',
+  kind: '',
+  status: '',
+  code: '',
+  phone_masked: '',
+  phone_hash: '',
+  contact_hash: '',
+  length: 0,
+  created_at: 0,
+  updated_at: 0,
+  told: null,
+  steps: '',
+  block: 0,
+};
+const STEP = { message_id: '', seq: 0, at: 0, step: '', detail: '' };
+
+const messageRow = (
+  {
+    id,
+    entry,
+    handleHash,
+    contactHash,
+    state,
+    code,
+    createdAt,
+    updatedAt,
+    isDeliveredRepeat,
+    steps,
+  }: Unwritten,
+  block: number,
+): unknown[] => [
+  id,
+  entry?.direction,
+  entry?.locationId,
+  entry?.messageId,
+  entry?.kind,
+  state,
+  code,
+  entry?.phoneMasked,
+  handleHash,
+  contactHash,
+  entry?.length,
+  createdAt,
+  updatedAt,
+  toldOf(isDeliveredRepeat),
+  JSON.stringify(steps),
+  block,
+];
+const changeRow = ({ id, state, code, updatedAt, contactHash, isDeliveredRepeat }: Unwritten): unknown[] => [
+  id,
+  state ?? null,
+  code,
+  String(updatedAt),
+  contactHash,
+  toldOf(isDeliveredRepeat),
+];
+const toldOf = (isDeliveredRepeat: boolean) => (isDeliveredRepeat ? 'delivered' : null);
+const stepsRow = ({ id, seq, steps }: Unwritten): unknown[] => [
+  id,
+  seq,
+  steps[0]?.[0],
+  steps.at(-1)?.[1],
+  JSON.stringify(steps),
+];

@@ -1,0 +1,654 @@
+import { randomUUID } from 'node:crypto';
+
+import { CLOSE } from '@footbridge/protocol/close-codes';
+import type { CloseCode } from '@footbridge/protocol/close-codes';
+import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import type {
+  AckOutcome,
+  MessageReceivedFrame,
+  MessageStatusFrame,
+  ReachRequestFrame,
+  ReachResultFrame,
+  RegisterFrame,
+  SendFrame,
+  ServiceFrame,
+  StateFrame,
+} from '@footbridge/protocol/frames';
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { DeviceIdentity, AuthStatus } from '../accounts/authenticate-device.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Admittance } from '../accounts/claim-location.ts';
+import type { LedgerEntry, MacLedger, SendLedger } from '../switchboard/send-ledger.ts';
+import type {
+  DisconnectReason,
+  Lease,
+  MacConnection,
+  RoutedFrame,
+  StateReport,
+  Switchboard,
+} from '../switchboard/switchboard.ts';
+import type { FrameMemory } from './frame-memory.ts';
+import type { Beating } from './heartbeat-wheel.ts';
+import type { MacSocket, SocketOwner } from './mac-socket.ts';
+import type { Confirming } from './silent-macs.ts';
+import type { Reader } from './slow-readers.ts';
+
+/** Delivers inbound messages to the CRM. Calls come in order of arrival and do not wait for earlier ones. */
+export interface Inbound {
+  deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
+}
+
+export interface Statuses {
+  /** Handles a status report from a Mac. */
+  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
+  /** Called when a `send` frame has been written to the Mac's socket. */
+  published(message: {
+    requestId: string;
+    locationId: LocationId;
+    messageId: string | null;
+    lease: Lease;
+  }): void;
+}
+
+/** Events for metrics and logs. */
+export interface MacEvents {
+  bound(lease: Lease, displaced: boolean): void;
+  gone(lease: Lease): void;
+  locationContended(locationId: LocationId, deviceId: string, waitSec: number): void;
+  frameIgnored(reason: 'unknown_type' | 'invalid_state'): void;
+  /** An unconfirmed frame was written again. */
+  repeated(): void;
+  /** The node could not confirm that it holds the location. */
+  leaseLost(): void;
+}
+
+/** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
+export interface Admission {
+  confirm(device: DeviceIdentity): Promise<AuthStatus>;
+  claim(locationId: LocationId, device: DeviceIdentity): Promise<Admittance>;
+  introduced(device: DeviceIdentity, versions: { osVersion: string; appVersion: string }): void;
+}
+
+/** The gateway's callbacks for its sessions. */
+export interface SessionHost {
+  /** The session registered or ended, so the registration deadline no longer applies. */
+  settled(session: MacSession): void;
+  /** The socket has buffered bytes that the Mac has not read. */
+  unsent(session: MacSession): void;
+  /** A frame was written that the Mac has to confirm. */
+  unconfirmed(session: MacSession): void;
+  left(session: MacSession): void;
+  closeSocket(socket: MacSocket, code: CloseCode, reason: string): void;
+  /** The connection is closed. */
+  socketClosed(socket: MacSocket): void;
+}
+
+export interface SessionDeps {
+  readonly switchboard: Pick<Switchboard, 'bind' | 'release' | 'isCurrent' | 'reply'>;
+  readonly admission: Admission;
+  readonly inbound: Inbound;
+  readonly statuses: Statuses;
+  readonly ledger: SendLedger;
+  readonly frameMemory: FrameMemory;
+  readonly journal: Pick<Journal, 'step'>;
+  readonly events: MacEvents;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly log: Log;
+  readonly host: SessionHost;
+  /** Whether the service accepts messages that the owner of a Mac types. */
+  readonly mirrorSent: boolean;
+}
+
+/** Maximum unacknowledged frames per Mac. */
+export const WINDOW = 64;
+const MAX_UNSENT_BYTES = 1_000_000;
+const MAX_ACK_REASON = 500;
+/** Unconfirmed frames are repeated as long as less than this is unsent. */
+const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
+/** Unconfirmed frames are repeated in batches of this size, so that a Mac that keeps reconnecting does not get all of them each time (T52). */
+const REPEAT_BATCH = 64;
+const REPEAT_PAUSE_MS = 50;
+/** Leaves room for `again`, so that the frame can be repeated. */
+const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
+/** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
+const MAX_UNCOUNTED = { frames: 1000, bytes: 1_048_576 } as const;
+/** Far more than any frame has. */
+const JSON_LIMITS = { brackets: 4096, names: 4096, commas: 16_384 } as const;
+const OPEN_OBJECT = 0x7b;
+/** How the agent writes `received`, up to its `requestId`. */
+const RECEIVED = '{"type":"received","requestId":"';
+const REGISTER_FIRST = 'the first frame must be register';
+
+const DISCONNECTS: Readonly<Record<DisconnectReason, readonly [CloseCode, string]>> = {
+  displaced: [CLOSE.displaced, 'another Mac took over this location'],
+  resumed: [CLOSE.protocol, 'this device connected again'],
+  fenced: [CLOSE.goingAway, 'the service lost its hold on this location; come back'],
+  closed: [CLOSE.protocol, 'disconnected by the operator'],
+  moved: [CLOSE.foreignLocation, 'this location is not assigned to your license'],
+};
+
+const CLOSE_BY_STATUS: Readonly<Record<Exclude<AuthStatus, 'active'>, readonly [CloseCode, string]>> = {
+  suspended: [CLOSE.suspended, 'the license is suspended'],
+  inactive: [CLOSE.suspended, 'this device is no longer active'],
+  replaced: [CLOSE.protocol, 'this device was activated again; connect with its new token'],
+};
+
+const LOST: Readonly<Record<Exclude<Admittance, 'owned'>, string>> = {
+  foreign: 'this location belongs to another license',
+  unassigned: DISCONNECTS.moved[1],
+  other_location: 'this Mac was paired for another location; pair it again with a code for this one',
+};
+
+/** What a Mac that confirms `send` frames lists among its capabilities (M10). */
+const CONFIRMS = 'received';
+
+/** What a Mac that replies to `reach_request` lists among its capabilities. */
+const REPLIES = 'reach';
+/** Requests for which a session accepts a reply. The oldest ones have timed out by then. */
+const MAX_REACH_REQUESTS = 64;
+const NOT_CAPABLE = 'The agent on the Mac cannot tell. Update it with `footbridge-agent update`.';
+
+/** Frames that are acknowledged. */
+type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
+
+/** Frames that go to the Mac before any newer one. */
+interface Backlog {
+  /** Undefined while they are collected from other nodes. */
+  entries: LedgerEntry[] | undefined;
+  /** Cancels the pause before the next batch. */
+  endPause?: (() => void) | undefined;
+  readonly written: PromiseWithResolvers<void>;
+}
+
+/** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
+export class MacSession implements MacConnection, SocketOwner, Beating, Reader, Confirming {
+  readonly sessionId = randomUUID();
+  readonly device: DeviceIdentity;
+  slot = 0;
+  signsOfLife = 0;
+  readonly #socket: MacSocket;
+  readonly #deps: SessionDeps;
+  #state: 'new' | 'binding' | 'bound' | 'ended' = 'new';
+  #locationId: LocationId | undefined;
+  #lease: Lease | undefined;
+  #stateReport: StateReport | undefined;
+  /** Frames that arrived after `register` and before the session was bound. */
+  #early: { frame: Acknowledged; bytes: number }[] | undefined;
+  /** The frames that this device has not confirmed. Undefined for a Mac that does not confirm. */
+  #ledger: MacLedger | undefined;
+  /** Present until the frames that the device has not confirmed are all written again. */
+  #backlog: Backlog | undefined;
+  /** The `reach_request` frames without a reply. Undefined for a Mac that does not reply. */
+  #reachRequests: Set<string> | undefined;
+  #unacknowledged = 0;
+  #unacknowledgedBytes = 0;
+  #unanswered = 0;
+  #uncountedFrames = 0;
+  #uncountedBytes = 0;
+  #owesRetry = false;
+  /** Set while draining: the session closes this way once all accepted frames are acknowledged, and accepts no more. */
+  #leaving: readonly [CloseCode, string] | undefined;
+  /** Whether `events.bound` was called, so that `events.gone` must follow. */
+  #isAnnounced = false;
+
+  constructor(socket: MacSocket, device: DeviceIdentity, deps: SessionDeps) {
+    this.#socket = socket;
+    this.device = device;
+    this.#deps = deps;
+  }
+
+  get deviceId(): string {
+    return this.device.deviceId;
+  }
+
+  get locationId(): LocationId | undefined {
+    return this.#locationId;
+  }
+
+  get stateReport(): StateReport | undefined {
+    return this.#stateReport;
+  }
+
+  get ready(): Promise<void> | undefined {
+    return this.#backlog?.written.promise;
+  }
+
+  get unsent(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  get flushed(): number {
+    return this.#socket.flushed;
+  }
+
+  get hasUnconfirmed(): boolean {
+    return this.#ledger !== undefined && this.#ledger.entries.length > 0;
+  }
+
+  heard(data: Buffer, isText: boolean): void {
+    if (this.#state === 'ended') return;
+    this.signsOfLife++;
+    if (!isText) return this.#violated('frames must be text');
+    // Not parsed, because that would be slow (T54). No known frame has that many objects or names.
+    if (data[0] === OPEN_OBJECT && exceedsJsonLimits(data, JSON_LIMITS))
+      return this.#ignore('unknown_type', data.length);
+    const text = data.toString();
+    // Every message is confirmed, so this one form of the frame is read without the cost of the parser.
+    if (text.startsWith(RECEIVED) && this.#confirm(text.slice(RECEIVED.length, -2)))
+      return this.#leaveIfDone();
+    const parsed = parseMacFrame(text);
+    if (parsed.kind === 'unknown') return this.#ignore('unknown_type', data.length);
+    if (parsed.kind === 'invalid') {
+      // A state is information for the operator only. An invalid one must not cost the connection.
+      return parsed.type === 'state'
+        ? this.#ignore('invalid_state', data.length)
+        : this.#violated(parsed.reason);
+    }
+    const { frame } = parsed;
+    if (frame.type === 'register') return this.#registered(frame);
+    if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
+    if (frame.type === 'state') return this.#reported(frame, data.length);
+    if (frame.type === 'reach_result') return this.#replied(frame);
+    if (frame.type === 'received') {
+      // A confirmation of a frame that was not sent, or that was confirmed before, has no effect but counts.
+      return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
+    }
+    if (frame.type === 'message_status') this.#confirm(frame.requestId);
+    // A character beyond ASCII makes V8 store the text with two bytes a character.
+    this.#take(frame, text.length === data.length ? data.length : 2 * text.length);
+  }
+
+  /** Only the Mac that was asked may reply. */
+  #replied(frame: ReachResultFrame): void {
+    if (this.#reachRequests?.delete(frame.requestId) === true) this.#deps.switchboard.reply(frame);
+    else this.#limitUncounted();
+  }
+
+  #confirm(requestId: string): boolean {
+    if (this.#ledger === undefined || !this.#deps.ledger.confirm(this.#ledger, requestId)) return false;
+    this.#writeBacklog();
+    return true;
+  }
+
+  #ignore(reason: 'unknown_type' | 'invalid_state', bytes: number): void {
+    if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
+    this.#deps.events.frameIgnored(reason);
+    this.#limitUncounted(bytes);
+  }
+
+  #reported(state: StateFrame, bytes: number): void {
+    this.#stateReport = { at: this.#deps.clock.now(), state };
+    this.#limitUncounted(bytes);
+  }
+
+  /** These frames are outside the window, so they are limited here: a Mac must not keep the service busy with them. */
+  #limitUncounted(bytes = 0): void {
+    this.#uncountedFrames++;
+    this.#uncountedBytes += bytes;
+    if (this.#uncountedFrames > MAX_UNCOUNTED.frames || this.#uncountedBytes > MAX_UNCOUNTED.bytes)
+      this.#violated('too many pings, pongs, states or frames of unknown types');
+  }
+
+  #violated(how: string, code: CloseCode = CLOSE.protocol): void {
+    this.#socket.stopReading();
+    this.end(code, how);
+  }
+
+  #registered(frame: RegisterFrame): void {
+    if (this.#state !== 'new') return this.#violated('register may be sent only once');
+    const locationId = asLocationId(frame.locationId);
+    if (locationId === undefined || /\p{Cc}/u.test(locationId))
+      return this.#violated('register: locationId must be a text without control characters');
+    this.#state = 'binding';
+    this.#locationId = locationId;
+    if (frame.capabilities.includes(CONFIRMS)) {
+      this.#ledger = this.#deps.ledger.open(locationId, this.deviceId);
+      this.#backlog = { entries: undefined, written: Promise.withResolvers() };
+    }
+    if (frame.capabilities.includes(REPLIES)) this.#reachRequests = new Set();
+    this.#deps.host.settled(this);
+    this.#deps.admission.introduced(this.device, {
+      osVersion: frame.os.version,
+      appVersion: frame.agent.version,
+    });
+    this.#bind(locationId).catch((error: unknown) => {
+      this.#deps.log.error(
+        { event: 'mac.bind_failed', err: error, locationId, deviceId: this.deviceId },
+        'bind failed',
+      );
+      this.end(CLOSE.goingAway, 'the service cannot do this now; come back');
+    });
+  }
+
+  async #bind(locationId: LocationId): Promise<void> {
+    const { admission, switchboard, events } = this.#deps;
+    if (this.device.status !== 'active') return this.checkStatus();
+    const claim = await admission.claim(locationId, this.device);
+    // Checked last, to see changes made since the upgrade or during the claim.
+    const status = await admission.confirm(this.device);
+    if (status !== 'active') return this.end(...CLOSE_BY_STATUS[status]);
+    if (claim !== 'owned') return this.lostLocation(claim);
+    if (this.#isEnded) return;
+    const outcome = await switchboard.bind(locationId, this);
+    if (outcome.kind === 'contended') return this.#contended(locationId, outcome.waitSec);
+    if (this.#isEnded) return await switchboard.release(outcome.lease);
+    this.#enter(outcome.lease);
+    this.#isAnnounced = true;
+    events.bound(outcome.lease, outcome.displaced);
+    this.checkStatus();
+    if (outcome.unconfirmed !== undefined) await outcome.unconfirmed;
+    this.#resume();
+  }
+
+  /** All frames that the device has not confirmed are in the ledger of this node: they go to the Mac first. */
+  #resume(): void {
+    if (this.#backlog === undefined || this.#ledger === undefined) return;
+    this.#backlog.entries = [...this.#ledger.entries];
+    this.#writeBacklog();
+  }
+
+  repeat(entries: readonly LedgerEntry[]): void {
+    if (this.#ledger === undefined || this.#isEnded || entries.length === 0) return;
+    this.#backlog ??= { entries: [], written: Promise.withResolvers() };
+    this.#backlog.entries?.push(...entries);
+    this.#writeBacklog();
+  }
+
+  /** Writes a batch of unconfirmed frames in order, as far as the Mac reads them. The next batch follows a confirmation or a pause. */
+  #writeBacklog(): void {
+    const backlog = this.#backlog;
+    const entries = backlog?.entries;
+    if (backlog === undefined || entries === undefined) return;
+    backlog.endPause?.();
+    let left = REPEAT_BATCH;
+    while (entries.length > 0 && left > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
+      const entry = entries.shift();
+      if (entry?.isOpen !== true) continue;
+      this.#writeAgain(entry);
+      left--;
+    }
+    if (entries.length === 0) return this.#endBacklog();
+    backlog.endPause = this.#deps.clock.after(REPEAT_PAUSE_MS, () => this.#writeBacklog());
+  }
+
+  #endBacklog(): void {
+    this.#backlog?.endPause?.();
+    this.#backlog?.written.resolve();
+    this.#backlog = undefined;
+  }
+
+  #writeAgain(entry: LedgerEntry): void {
+    const { frame, isRepeated } = entry;
+    if (this.#put({ ...frame, again: true }) === undefined) return;
+    this.#deps.host.unconfirmed(this);
+    this.#deps.events.repeated();
+    // Recorded once per frame: a Mac that keeps reconnecting must not fill the database (T53).
+    if (!isRepeated) this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
+    entry.isRepeated = true;
+  }
+
+  get #isEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  #contended(locationId: LocationId, waitSec: number): void {
+    this.#deps.events.locationContended(locationId, this.deviceId, waitSec);
+    this.end(CLOSE.contended, String(waitSec));
+  }
+
+  /** `registered` is always the first frame to a bound Mac, even when a message for it arrives at the same moment. */
+  #enter(lease: Lease): void {
+    if (this.#lease !== undefined) return;
+    const { locationId, sessionId } = lease;
+    this.#lease = lease;
+    this.#state = 'bound';
+    if (this.#ledger !== undefined) this.#deps.ledger.bound(this.#ledger, this.device.licenseId);
+    const mirror = this.#deps.mirrorSent && { mirror: true };
+    this.#put({ type: 'registered', locationId, sessionId, window: WINDOW, ...mirror });
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const { frame, bytes } of early) void this.#deliver(lease, frame, bytes);
+  }
+
+  #take(frame: Acknowledged, bytes: number): void {
+    // An undelivered frame will be resent; later ones must not overtake it (I5).
+    if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
+    if (this.#unacknowledged >= WINDOW) return this.#violated('too many frames unacknowledged', CLOSE.window);
+    // The Mac keeps the frame and sends it again.
+    if (!this.#deps.frameMemory.take(this.device.licenseId, this.#unacknowledgedBytes, bytes))
+      return void (this.#owesRetry = true);
+    this.#unacknowledged++;
+    this.#unacknowledgedBytes += bytes;
+    if (this.#lease === undefined) (this.#early ??= []).push({ frame, bytes });
+    else void this.#deliver(this.#lease, frame, bytes);
+  }
+
+  #release(bytes: number): void {
+    this.#unacknowledgedBytes -= bytes;
+    this.#deps.frameMemory.release(this.device.licenseId, bytes);
+  }
+
+  /** Never rejects. */
+  async #deliver(lease: Lease, frame: Acknowledged, bytes: number): Promise<void> {
+    const { inbound, statuses, switchboard, log } = this.#deps;
+    try {
+      const outcome =
+        frame.type === 'message_status'
+          ? await statuses.reported(lease, frame)
+          : await inbound.deliver(lease, frame);
+      if (outcome !== 'retry') {
+        this.#unacknowledged--;
+        if (this.#state === 'bound' && switchboard.isCurrent(lease)) this.#acknowledge(frame.seq, outcome);
+        return this.#leaveIfDone();
+      }
+    } catch (error) {
+      log.error(
+        { event: 'mac.frame_not_delivered', err: error, locationId: lease.locationId, type: frame.type },
+        'frame not delivered',
+      );
+    } finally {
+      this.#release(bytes);
+    }
+    this.#owesRetry = true;
+  }
+
+  #acknowledge(seq: number, outcome: Exclude<AckOutcome, 'retry'>): void {
+    if (outcome.outcome === 'rejected')
+      this.#put({
+        ...outcome,
+        type: 'ack',
+        seq,
+        reason: outcome.reason.slice(0, MAX_ACK_REASON).toWellFormed(),
+      });
+    else this.#put({ type: 'ack', seq, outcome: outcome.outcome });
+  }
+
+  write(frame: RoutedFrame, epoch: number): 'written' | 'overloaded' {
+    if (this.#locationId === undefined || this.#isEnded) return 'overloaded';
+    this.#enter({ locationId: this.#locationId, deviceId: this.deviceId, sessionId: this.sessionId, epoch });
+    const lease = this.#lease;
+    if (lease?.epoch !== epoch) return 'overloaded';
+    if (frame.type === 'reach_request') return this.#ask(frame);
+    if (frame.type !== 'send') return this.#put(frame) === undefined ? 'overloaded' : 'written';
+    if (!this.#send(frame)) return 'overloaded';
+    const { requestId, messageId, traceparent } = frame;
+    const detail = { epoch, ...(traceparent !== undefined && { traceparent }) };
+    this.#deps.journal.step(requestId, 'written', { state: 'written', detail });
+    this.#deps.statuses.published({ requestId, messageId, locationId: lease.locationId, lease });
+    return 'written';
+  }
+
+  /** Replies at once for a Mac that does not reply itself. */
+  #ask(frame: ReachRequestFrame): 'written' | 'overloaded' {
+    const requests = this.#reachRequests;
+    const { requestId } = frame;
+    if (requests === undefined) {
+      this.#deps.switchboard.reply({
+        type: 'reach_result',
+        requestId,
+        reach: 'unknown',
+        reason: NOT_CAPABLE,
+      });
+      return 'written';
+    }
+    if (this.#put(frame) === undefined) return 'overloaded';
+    requests.add(requestId);
+    const [oldest] = requests;
+    if (requests.size > MAX_REACH_REQUESTS && oldest !== undefined) requests.delete(oldest);
+    return 'written';
+  }
+
+  #send(frame: SendFrame): boolean {
+    const { ledger, host } = this.#deps;
+    const bytes = this.#put(frame, MAX_SEND_BYTES);
+    if (bytes === undefined) return false;
+    if (this.#ledger !== undefined) {
+      ledger.add(this.#ledger, frame, bytes);
+      host.unconfirmed(this);
+    }
+    return true;
+  }
+
+  /** Returns the number of bytes written, or undefined when the frame was not written. */
+  #put(frame: ServiceFrame, maxBytes?: number): number | undefined {
+    if (this.#isEnded || this.#socket.readyState !== this.#socket.OPEN) return undefined;
+    if (this.unsent > MAX_UNSENT_BYTES) {
+      this.tooSlow();
+      return undefined;
+    }
+    const bytes = this.#socket.sendText(writeFrame(frame), maxBytes);
+    if (bytes === undefined)
+      this.#deps.log.warn(
+        { event: 'mac.frame_too_large', locationId: this.#locationId, type: frame.type },
+        'frame too large',
+      );
+    else this.#watchUnsent();
+    return bytes;
+  }
+
+  #watchUnsent(): void {
+    if (this.unsent > 0) this.#deps.host.unsent(this);
+  }
+
+  tooSlow(): void {
+    this.end(CLOSE.slow, 'the Mac does not read');
+  }
+
+  beat(): void {
+    if (this.#owesRetry)
+      return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
+    this.#uncountedFrames = 0;
+    this.#uncountedBytes = 0;
+    this.#unanswered++;
+    this.#socket.beat();
+    this.#watchUnsent();
+  }
+
+  answered(): void {
+    this.signsOfLife++;
+    this.#unanswered = 0;
+    this.#limitUncounted();
+  }
+
+  probe(): void {
+    this.#socket.beat();
+    this.#writeBacklog();
+  }
+
+  silent(): void {
+    this.#finish('no confirmation and no pong');
+    this.#socket.terminate();
+  }
+
+  checkPong(): void {
+    if (this.#unanswered < 2) return;
+    this.#finish('two pings went unanswered');
+    this.#socket.terminate();
+  }
+
+  pinged(data: Buffer): void {
+    if (this.#isEnded) return;
+    if (this.unsent > MAX_UNSENT_BYTES) return this.tooSlow();
+    this.signsOfLife++;
+    this.#socket.pong(data);
+    this.#watchUnsent();
+    this.#limitUncounted();
+  }
+
+  notRegistered(): void {
+    this.end(CLOSE.slow, 'no register frame within 10 seconds');
+  }
+
+  /** Ends the session when its license or device is no longer active. */
+  checkStatus(): void {
+    if (this.device.status !== 'active') this.end(...CLOSE_BY_STATUS[this.device.status]);
+  }
+
+  lostLocation(why: keyof typeof LOST): void {
+    this.end(CLOSE.foreignLocation, LOST[why]);
+  }
+
+  disconnect(reason: DisconnectReason): void {
+    if (reason === 'fenced') this.#deps.events.leaseLost();
+    this.end(...DISCONNECTS[reason]);
+  }
+
+  /** Ends the session once all accepted frames are acknowledged and all written ones confirmed, so that neither side has to resend. */
+  leave(code: CloseCode, reason: string): void {
+    this.#leaving = [code, reason];
+    this.#leaveIfDone();
+  }
+
+  #leaveIfDone(): void {
+    if (this.#leaving !== undefined && this.#unacknowledged === 0 && !this.hasUnconfirmed)
+      this.end(...this.#leaving);
+  }
+
+  end(code: CloseCode, reason: string): void {
+    if (this.#isEnded) return;
+    this.#finish(reason, code);
+    this.#deps.host.closeSocket(this.#socket, code, reason);
+  }
+
+  ended(code: number): void {
+    this.#finish('the connection ended', code);
+    this.#deps.host.socketClosed(this.#socket);
+  }
+
+  /** Closes the connection without a closing handshake. */
+  terminate(): void {
+    this.#finish('the service stopped');
+    this.#socket.terminate();
+  }
+
+  #finish(why: string, code?: number): void {
+    if (this.#isEnded) return;
+    this.#state = 'ended';
+    for (const { bytes } of this.#early ?? []) this.#release(bytes);
+    this.#early = undefined;
+    this.#endBacklog();
+    this.#stateReport = undefined;
+    const { host, log, switchboard, events, ledger } = this.#deps;
+    if (this.#ledger !== undefined) ledger.close(this.#ledger);
+    host.settled(this);
+    host.left(this);
+    const lease = this.#lease;
+    log.info(
+      { event: 'mac.disconnected', locationId: this.#locationId, deviceId: this.deviceId, code, why },
+      'Mac disconnected',
+    );
+    if (lease === undefined) return;
+    if (this.#isAnnounced) events.gone(lease);
+    switchboard.release(lease).catch((error: unknown) => {
+      log.warn(
+        { event: 'location.not_released', err: error, locationId: lease.locationId },
+        'location not released; its lease will expire',
+      );
+    });
+  }
+}

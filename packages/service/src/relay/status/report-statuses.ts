@@ -1,0 +1,164 @@
+import type { AckOutcome, MessageStatusFrame } from '@footbridge/protocol/frames';
+import { usableMessageId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
+
+import { Cancellation } from '../../platform/retry/cancellation.ts';
+import type { Lease, ReportedStatus, StatusKeeper } from '../switchboard/switchboard.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
+import type { DeliveryQueueDeps } from './delivery-queue.ts';
+import { EarlierRequests } from './earlier-requests.ts';
+import { newAttempt } from './message-attempt.ts';
+import { SharedAttempts } from './shared-attempts.ts';
+import type { KnownRequest, SharedAttemptsDeps } from './shared-attempts.ts';
+import type { StatusCalls } from './status-calls.ts';
+import { messageKey } from './status-delivery.ts';
+import { StatusHistory } from './status-history.ts';
+import type { StatusHistoryDeps } from './status-history.ts';
+import { StatusSender } from './status-sender.ts';
+import type { StatusSenderDeps } from './status-sender.ts';
+
+export interface StatusReportsDeps
+  extends StatusSenderDeps, StatusHistoryDeps, SharedAttemptsDeps, DeliveryQueueDeps {
+  readonly calls: StatusCalls;
+  readonly clock: Clock;
+}
+
+export interface Published {
+  readonly requestId: string;
+  readonly locationId: string;
+  readonly messageId: string | null;
+  readonly lease: Lease;
+}
+
+export interface Rejected {
+  readonly requestId: string;
+  readonly locationId: string;
+  readonly messageId: string | null;
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * Reports each outbound message to the CRM: `pending`, then `delivered` or `failed`, in this order on arrival (A1–A11). The node that
+ * holds the Mac's socket sends both. Requests that repeat a message add no status of their own, unless the earlier ones failed (A5).
+ */
+export interface StatusReports extends StatusKeeper {
+  /** The frame was written to the Mac's socket. Returns at once. */
+  published(published: Published): void;
+  /** The Mac reported the outcome. Resolves when the CRM has accepted it or permanently rejected it, or does not need it. */
+  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
+  /** A request was rejected (A7). Returns at once. */
+  rejected(rejected: Rejected): void;
+  close(): Promise<void>;
+}
+
+/** The epoch of a rejection, which needs no lease. */
+const NO_LEASE = 0;
+
+export function createStatusReports(deps: StatusReportsDeps): StatusReports {
+  return new QueuedReports(deps);
+}
+
+/**
+ * `SharedAttempts` decides which attempt of its message a request belongs to (A5). `EarlierRequests` and `StatusHistory` find what the CRM
+ * was told before, and `mayFollow` decides what may follow it. `DeliveryQueue` decides when a status is sent (A4), and
+ * `STATUS_RETRY_POLICIES` how often (A11).
+ */
+class QueuedReports implements StatusReports {
+  readonly #deps: StatusReportsDeps;
+  readonly #closed = new Cancellation();
+  readonly #queue: DeliveryQueue;
+  readonly #attempts: SharedAttempts;
+  readonly #earlier: EarlierRequests;
+  readonly #sender: StatusSender;
+
+  constructor(deps: StatusReportsDeps) {
+    this.#deps = deps;
+    const history = new StatusHistory(deps, this.#closed);
+    this.#queue = new DeliveryQueue(deps);
+    this.#attempts = new SharedAttempts(deps, history);
+    this.#earlier = new EarlierRequests(deps, this.#attempts, history);
+    this.#sender = new StatusSender(deps, this.#queue, this.#attempts, history, this.#closed);
+  }
+
+  published({ requestId, locationId, messageId, lease }: Published): void {
+    this.#earlier.recordLease(lease);
+    const usable = usableMessageId(messageId);
+    const own = newAttempt(requestId, locationId, usable, lease.epoch);
+    if (usable === undefined || !this.#isEnabled(requestId)) {
+      this.#attempts.remember(requestId, { attempt: own, isRepeat: false, isReported: false });
+      return;
+    }
+    const attempt = this.#attempts.addPublished(own, lease);
+    if (attempt !== undefined) this.#sender.sendPending(requestId, attempt, lease);
+  }
+
+  // Not async, for the reason given in the CRM client's `attempt`.
+  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    this.#earlier.recordLease(lease);
+    const request = this.#attempts.requestOf(frame.requestId);
+    return request === undefined
+      ? this.#recallAndHandle(lease, frame)
+      : this.#handleReport(request, lease, frame);
+  }
+
+  async #recallAndHandle(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    const request = await this.#earlier.recall(lease, frame);
+    if (request === undefined) return { outcome: 'rejected', reason: 'this request is not known here' };
+    return this.#handleReport(request, lease, frame);
+  }
+
+  #handleReport(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    if (request.attempt.locationId !== lease.locationId)
+      return Promise.resolve({ outcome: 'rejected', reason: 'this request belongs to another location' });
+    const { status, error, guid } = frame;
+    if (!request.isReported)
+      this.#deps.journal.step(frame.requestId, 'mac_says', {
+        state: status,
+        ...(error && { code: error.code }),
+        detail: { status, ...(guid !== undefined && { guid }) },
+      });
+    const attempt = this.#attempts.addReport(request, frame);
+    if (attempt === undefined) return Promise.resolve({ outcome: 'skipped' });
+    if (attempt.terminal !== undefined) {
+      attempt.delivery?.takeOver(lease);
+      return attempt.terminal;
+    }
+    attempt.outcome = status;
+    attempt.terminal = this.#sender.sendTerminal(attempt, lease, frame);
+    return attempt.terminal;
+  }
+
+  rejected({ requestId, locationId, messageId, code, message }: Rejected): void {
+    const usable = usableMessageId(messageId);
+    if (usable === undefined || !this.#isEnabled(requestId)) return;
+    const own = newAttempt(requestId, locationId, usable, NO_LEASE);
+    if (this.#attempts.addRejected(own)) this.#sender.sendRejection(own, { code, message });
+  }
+
+  settle(locationId: string): Promise<number> {
+    return this.#queue.settle(locationId);
+  }
+
+  settleRejections(locationId: string, messageId: string): Promise<void> {
+    return this.#queue.withdrawRejections(messageKey(locationId, messageId));
+  }
+
+  statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined> {
+    return this.#attempts.statusOf(locationId, messageId);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.cancel();
+    await this.#queue.close();
+  }
+
+  #isEnabled(requestId: string): boolean {
+    if (!this.#deps.oauthReady)
+      this.#deps.log.info(
+        { event: 'status.skipped', requestId, reason: 'oauth_not_configured' },
+        'status callbacks skipped',
+      );
+    return this.#deps.oauthReady && !this.#closed.isCancelled;
+  }
+}

@@ -1,0 +1,284 @@
+import { hash } from 'node:crypto';
+
+import type { SendFrame } from '@footbridge/protocol/frames';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+import type { CaptureText } from '../../features/capture/captures.ts';
+import type { Journal, JournalReader } from '../journal/journal.ts';
+import type { TrustedKey } from '../keys/keys.ts';
+import type { Verdict } from '../../platform/limits/limits.ts';
+import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
+import type { MessageName, Suspects } from '../../platform/suspects/suspects.ts';
+import { asReply } from './as-reply.ts';
+import { callerOf } from './caller-of.ts';
+import { ageCheck } from './check-age.ts';
+import type { CheckAge } from './check-age.ts';
+import { checkAttachments } from './check-attachments.ts';
+import { checkContentType } from './check-content-type.ts';
+import { checkLength } from './check-length.ts';
+import { checkOptOut } from './check-opt-out.ts';
+import type { IsSuppressed } from './check-opt-out.ts';
+import { phoneCheck } from '../people/check-phone.ts';
+import type { CheckPhone } from '../people/check-phone.ts';
+import { checkShape } from './check-shape.ts';
+import { checkType } from './check-type.ts';
+import { forward } from './forward.ts';
+import type { ForwardDeps } from './forward.ts';
+import { logRequest } from './log-request.ts';
+import { recordAccepted, recordDelivered, recordRejected, recordUnsent } from './record-request.ts';
+import type { Received } from './record-request.ts';
+import { rateLimit } from './limit-rate.ts';
+import type { RateDeps } from './limit-rate.ts';
+import type { Contacts, LookUpDeps } from './look-up-phone.ts';
+import { pickFields, pickLocation } from './pick-fields.ts';
+import type { Fields } from './pick-fields.ts';
+import type { ReplayMemory } from './recognise-replay.ts';
+import { Rejection } from './rejection.ts';
+import { requireFields } from './require-fields.ts';
+import { reportFailure, reportRejection } from './report-rejection.ts';
+import type { StatusReports } from './report-rejection.ts';
+import { SignatureCheck } from '../keys/verify-signature.ts';
+import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
+import type { WebhookOutcome } from './webhook-outcome.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+/** The journal has the times of all nodes. */
+const CLOCK_SKEW_MS = 10_000;
+
+export interface OutboundDeps
+  extends Omit<SignatureDeps, 'unsignedPerMinute'>, RateDeps, LookUpDeps, ForwardDeps {
+  readonly contacts: Contacts;
+  readonly reports: StatusReports;
+  readonly journal: Journal & Pick<JournalReader, 'wasDelivered'>;
+  /** Returns when the location was handed over to another device; undefined when it was not, lately. */
+  readonly handedOverAt: (locationId: string) => number | undefined;
+  /** Called when a message is not sent because another device has delivered it. */
+  readonly onDelivered?: () => void;
+  readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
+  readonly isSuppressed: IsSuppressed;
+  readonly capture: CaptureText;
+  /** Undefined: every webhook is sent. */
+  readonly replays: Pick<ReplayMemory, 'once'> | undefined;
+  /** Called when a repeated webhook is not sent again. */
+  readonly onReplay?: () => void;
+  readonly settings: RateDeps['settings'] & {
+    readonly unsignedPerMinute: number;
+    readonly acceptedTypes: readonly string[];
+    readonly messageMaxLength: number;
+    /** 0: no limit. */
+    readonly messageMaxAgeMs: number;
+    readonly phoneDefaultCountry: string;
+    /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
+    readonly sendAltId: boolean;
+    /** Whether messages are traced, as part of the caller's trace if there is one. */
+    readonly isTraced: boolean;
+  };
+}
+
+/** Returns a promise unless the signature is rejected at once. */
+export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promise<WebhookOutcome>;
+
+/**
+ * Handles one outbound message, from the signature to the Mac, in the order of W17. The response waits for no callback: this flow
+ * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
+ */
+export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
+  const { settings, contacts, reports, journal, suspects, capture, replays, log, failpoint } = deps;
+  const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
+  const limitRate = rateLimit(deps);
+  const checkPhone = phoneCheck(settings.phoneDefaultCountry);
+  const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
+
+  async function receiveSigned(request: WebhookRequest, key: TrustedKey): Promise<WebhookOutcome> {
+    const { requestId, body, address } = request;
+    const fields = pickFields(body);
+    if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
+    const traceparent = settings.isTraced ? callerOf(request) : undefined;
+    const received = { request, fields, key, traceparent, name: nameOf(request, fields) };
+    const rate = await reported(received, async () => limitRate({ locationId: fields.locationId, address }));
+    if (!rate.allowed) return { kind: 'limited', rate };
+    const outcome = await suspects.handle(received.name, () => receiveAllowed(received, rate));
+    return outcome === SET_ASIDE ? reject(received, new Rejection('SET_ASIDE'), rate) : outcome;
+  }
+
+  /** Tells the CRM when a check fails by itself. */
+  async function reported<T>({ request, fields }: Received, check: () => Promise<T>): Promise<T> {
+    try {
+      return await check();
+    } catch (error) {
+      reportFailure(reports, request.requestId, fields);
+      throw error;
+    }
+  }
+
+  function reject(received: Received, rejection: Rejection, rate: Verdict): WebhookOutcome {
+    const { requestId } = received.request;
+    recordRejected(journal, received, rejection, checkPhone);
+    logRequest(log, received, rejection);
+    reportRejection(reports, requestId, received.fields, rejection);
+    return { kind: 'rejected', requestId, rejection, rate };
+  }
+
+  async function receiveAllowed(received: Received, rate: Verdict): Promise<WebhookOutcome> {
+    const { request, fields } = received;
+    const { requestId, channel } = request;
+    const checked = await reported(received, async () => {
+      const message = await checkMessage(received, { checkPhone, checkAge }, deps);
+      if (failpoint !== undefined) await failpoint('outbound.beforeForward');
+      return message;
+    });
+    if (checked instanceof Rejection) return reject(received, checked, rate);
+
+    const { locationId, frame } = checked;
+    const sent = {
+      kind: 'sent',
+      requestId,
+      channel,
+      messageId: fields.givenMessageId,
+      locationId,
+      rate,
+    } as const;
+    if (replays === undefined || frame.messageId !== null)
+      return (await pass(received, checked, rate)) ?? sent;
+    let rejected: WebhookOutcome | undefined;
+    const isReplay = await replays.once(request.rawBody, async () => {
+      rejected = await pass(received, checked, rate);
+      return rejected === undefined;
+    });
+    if (isReplay) {
+      deps.onReplay?.();
+      log.warn(
+        { event: 'webhook.replayed', requestId, locationId },
+        'repeated webhook without a messageId, not sent again',
+      );
+    }
+    return rejected ?? sent;
+  }
+
+  /** Forwards a checked message to the Mac. Resolves with undefined when it was sent. */
+  async function pass(
+    received: Received,
+    { locationId, frame }: { locationId: LocationId; frame: SendFrame },
+    rate: Verdict,
+  ): Promise<WebhookOutcome | undefined> {
+    const { requestId } = received.request;
+    const { messageId } = frame;
+    const handedOverAt = messageId === null ? undefined : deps.handedOverAt(locationId);
+    if (
+      messageId !== null &&
+      handedOverAt !== undefined &&
+      (await wasDelivered({ locationId, messageId }, handedOverAt))
+    ) {
+      recordDelivered(journal, received, locationId, frame.phone);
+      logRequest(log, received);
+      deps.onDelivered?.();
+      return undefined;
+    }
+    suspects.workOn(received.name);
+    // Recorded before the send: the Mac's status may arrive before the send resolves.
+    recordAccepted(journal, received, locationId, frame.phone);
+    const unsent = await forward(locationId, frame, deps);
+    if (unsent !== undefined) {
+      const { rejection, isReported } = unsent;
+      recordUnsent(journal, received, unsent);
+      logRequest(log, received, rejection);
+      if (isReported) reportRejection(reports, requestId, received.fields, rejection);
+      return { kind: 'rejected', requestId, rejection, rate };
+    }
+    logRequest(log, received);
+    contacts.prefer(locationId, frame.phone, frame.contactId);
+    return undefined;
+  }
+
+  /** Whether a device that held the location before has delivered the message (M4). The present one does not know that. */
+  async function wasDelivered(message: { locationId: string; messageId: string }, handedOverAt: number) {
+    try {
+      return await journal.wasDelivered(message, handedOverAt + CLOCK_SKEW_MS);
+    } catch (error) {
+      log.warn(
+        { event: 'webhook.journal_unavailable', locationId: message.locationId, err: error },
+        'message sent without knowing whether the former Mac has delivered it, journal unavailable',
+      );
+      return false;
+    }
+  }
+
+  function receive(request: WebhookRequest): WebhookOutcome | Promise<WebhookOutcome> {
+    const decide = (verdict: SignatureVerdict) =>
+      verdict.ok
+        ? receiveSigned(request, verdict.key)
+        : ({ kind: 'unsigned', fault: verdict.fault } as const);
+    const verdict = signatures.verify(request, pickLocation(request.body));
+    return verdict instanceof Promise ? verdict.then(decide) : decide(verdict);
+  }
+
+  return (request) => {
+    const fail = (error: unknown): WebhookOutcome => {
+      const { requestId } = request;
+      log.error({ event: 'webhook.failed', requestId, err: error }, 'webhook failed');
+      return { kind: 'failed', requestId };
+    };
+    try {
+      const outcome = receive(request);
+      return outcome instanceof Promise ? outcome.catch(fail) : outcome;
+    } catch (error) {
+      return fail(error);
+    }
+  };
+}
+
+/** A message without an id is recognised by its bytes when it comes again. */
+const nameOf = ({ rawBody }: WebhookRequest, { locationId, messageId }: Fields): MessageName => ({
+  kind: 'outbound',
+  locationId: locationId ?? '',
+  id: messageId ?? `sha256:${hash('sha256', rawBody)}`,
+});
+
+/** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
+async function checkMessage(
+  { request, fields, traceparent }: Received,
+  { checkPhone, checkAge }: { readonly checkPhone: CheckPhone; readonly checkAge: CheckAge },
+  deps: OutboundDeps,
+): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
+  const unreadable =
+    checkContentType(request.contentType) ??
+    checkShape(request.body) ??
+    checkType(fields, deps.settings.acceptedTypes);
+  if (unreadable !== undefined) return unreadable;
+
+  const complete = await requireFields(request.body, fields, deps);
+  if (complete instanceof Rejection) return complete;
+  const { locationId, contactId, message } = complete;
+
+  const attachments = checkAttachments(complete.attachments);
+  if (attachments instanceof Rejection) return attachments;
+
+  const tooLong = checkLength(message, deps.settings.messageMaxLength);
+  if (tooLong !== undefined) return tooLong;
+
+  const phone = checkPhone(complete.phone);
+  if (phone instanceof Rejection) return phone;
+
+  const tooOld = checkAge(fields.writtenAt);
+  if (tooOld !== undefined) return tooOld;
+
+  const optedOut = await checkOptOut(deps.isSuppressed, locationId, phone);
+  if (optedOut !== undefined) return optedOut;
+
+  const { requestId, channel } = request;
+  const messageId = fields.messageId ?? null;
+  return {
+    locationId,
+    frame: {
+      type: 'send',
+      requestId,
+      messageId,
+      contactId,
+      phone,
+      message: deps.settings.sendAltId ? asReply(message, fields.replyToAltId) : message,
+      attachments,
+      channel,
+      ...(traceparent !== undefined && { traceparent }),
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { parseFooter } from '@footbridge/protocol/footer';
+import type { LocationId } from '@footbridge/protocol/ids';
+import { messageKind } from '@footbridge/protocol/message-kind';
+
+import type { TrustedKey } from '../keys/keys.ts';
+import type { Journal, NewEntry, StepDetail } from '../journal/journal.ts';
+import type { MessageName } from '../../platform/suspects/suspects.ts';
+import { recordedPhone } from '../people/check-phone.ts';
+import type { CheckPhone } from '../people/check-phone.ts';
+import type { Unsent } from './forward.ts';
+import type { Fields } from './pick-fields.ts';
+import type { Rejection } from './rejection.ts';
+import { userOf } from './user-of.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+/** The phone number of a rejected message was not checked: it may be any text. */
+const PHONE = /^\+?[\d ().-]{5,25}$/;
+
+export interface Received {
+  readonly request: WebhookRequest;
+  readonly fields: Fields;
+  readonly key: TrustedKey;
+  readonly name: MessageName;
+  /** The caller's span; undefined when messages are not traced. */
+  readonly traceparent: string | undefined;
+}
+
+export function recordAccepted(
+  journal: Journal,
+  received: Received,
+  locationId: LocationId,
+  phone: string,
+): void {
+  journal.open(entryOf(received, locationId, phone), 'accepted', {
+    state: 'accepted',
+    detail: detailOf(received),
+  });
+}
+
+/** Records a request for a message that was delivered before, and is not sent again. */
+export function recordDelivered(
+  journal: Journal,
+  received: Received,
+  locationId: LocationId,
+  phone: string,
+): void {
+  journal.open(entryOf(received, locationId, phone), 'accepted', {
+    state: 'delivered',
+    detail: { ...detailOf(received), deliveredBefore: true },
+  });
+}
+
+/** Records a message that failed a check. One without a location belongs to no tenant and is not recorded. */
+export function recordRejected(
+  journal: Journal,
+  received: Received,
+  rejection: Rejection,
+  checkPhone: CheckPhone,
+): void {
+  const { locationId, phone } = received.fields;
+  if (locationId === undefined) return;
+  const handle = phone !== undefined && PHONE.test(phone) ? recordedPhone(checkPhone, phone) : null;
+  journal.open(entryOf(received, locationId, handle), 'rejected', {
+    state: 'rejected',
+    code: rejection.code,
+    detail: {
+      ...detailOf(received),
+      ...(rejection.code === 'SET_ASIDE' && { suspect: received.name.id }),
+    },
+  });
+}
+
+/** Records that an accepted message did not reach a Mac, or that this is not certain. */
+export function recordUnsent(
+  journal: Journal,
+  { request }: Received,
+  { rejection, isCertain }: Unsent,
+): void {
+  const { code } = rejection;
+  const step = code === 'LOCATION_NOT_CONNECTED' ? 'not_connected' : 'rejected';
+  journal.step(request.requestId, step, {
+    state: 'rejected',
+    code,
+    ...(!isCertain && { detail: { isCertain } }),
+  });
+}
+
+function entryOf({ request, fields }: Received, locationId: LocationId, handle: string | null): NewEntry {
+  return {
+    id: request.requestId,
+    direction: 'outbound',
+    locationId,
+    messageId: fields.messageId ?? null,
+    kind: kindOf(fields),
+    handle,
+    contactId: fields.contactId ?? null,
+    length: fields.message?.length ?? 0,
+  };
+}
+
+/** What the operator sees about the step. */
+function detailOf({ request, fields, key, traceparent }: Received): StepDetail {
+  return {
+    key: key.label,
+    bytes: request.rawBody.length,
+    channel: request.channel,
+    ...userOf(fields),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+}
+
+function kindOf({ message, attachments }: Fields): string {
+  const metadata = message !== undefined && mayCarryFooter(message) ? parseFooter(message).metadata : null;
+  return messageKind(metadata ?? {}, attachments !== undefined);
+}
+
+/** A longer message is rejected anyway, so its footer is not parsed. */
+const MAX_READ = 50_000;
+
+const mayCarryFooter = (message: string): boolean =>
+  message.length <= MAX_READ && (message.includes('svc-metadata') || message.includes('[[SVMD:'));
