@@ -9,6 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
 import { createProgram } from '@footbridge/cli/program';
 import { SETTINGS } from '@footbridge/service/platform/settings/settings';
+import type { Call } from '@footbridge/protocol/operator/call';
+import * as SESSION_CALLS from '@footbridge/protocol/operator/session';
 import { openApiDocument } from '@footbridge/service/platform/openapi/openapi-document';
 import { headingAnchors } from '@footbridge/site/heading-anchors';
 import { staleDocuments } from '../scripts/documents.ts';
@@ -86,6 +88,7 @@ function callsThatExist(): string[] {
       Object.keys(methods).map((method) => `${method} ${path}`),
     ),
     ...[...operator].map(([, method = '', path = '']) => `${method} ${path}`),
+    ...Object.values<Call>(SESSION_CALLS).map(({ method, path }) => `${method} ${path}`),
     ...[...crm].flatMap(([, path = '']) => ['GET', 'POST', 'PUT'].map((method) => `${method} ${path}`)),
     ...['/world', '/groups', '/people/{}', ...verbs].map((path) => `POST ${path}`),
     'GET /world',
