@@ -39,6 +39,7 @@ describe('--dry-run', () => {
       ['license', 'seats', 'Office', '3'],
       ['location', 'assign', 'loc1', 'Office'],
       ['location', 'release', 'loc1'],
+      ['location', 'delete', 'loc1', '--in-use'],
       ['location', 'disconnect', 'loc1'],
       ['device', 'pair', 'loc1'],
       ['keys', 'add', '--preset', 'highlevel-legacy'],

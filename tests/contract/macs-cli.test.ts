@@ -101,7 +101,7 @@ it('M12 `footbridge device pair` prints a code that pairs one Mac', async () => 
   expect(response.status).toBe(201);
 });
 
-it('M8 `footbridge location` lists, shows, assigns, disconnects and releases', async () => {
+it('M8 `footbridge location` lists, shows, assigns, disconnects, releases and deletes', async () => {
   const { bridge, footbridge } = await open();
   const { id, key } = await bridge.createLicense();
   expect(await footbridge('location', 'assign', 'loc/1', 'Test')).toMatchObject({
@@ -123,5 +123,13 @@ it('M8 `footbridge location` lists, shows, assigns, disconnects and releases', a
   expect(await footbridge('location', 'release', 'loc/1', '--yes')).toMatchObject({
     rows: [{ state: 'released' }],
   });
+  expect(await footbridge('location', 'delete', 'loc/1', '--yes')).toMatchObject({
+    rows: [{ locationId: 'loc/1', deleted: true }],
+  });
+  expect(await footbridge('location', 'delete', 'loc/1', '--yes')).toMatchObject({ code: 5 });
+  await footbridge('location', 'assign', 'loc/1', 'Test');
+  expect(await footbridge('location', 'delete', 'loc/1', '--yes')).toMatchObject({ code: 1 });
+  expect(await footbridge('location', 'delete', 'loc/1', '--in-use', '--yes')).toMatchObject({ code: 0 });
+  expect((await footbridge('location', 'list')).rows).toEqual([]);
   expect(await footbridge('location', 'disconnect', 'nowhere')).toMatchObject({ code: 5 });
 });

@@ -294,6 +294,43 @@ describe('operator: locations', () => {
       expect(await put(nonsense)).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
   });
 
+  it('M8 a location is deleted; one in use only when that is confirmed, with its Mac and its tokens', async () => {
+    const { bridge, join } = await open({ env: { LOCATION_CLAIM: 'operator' } });
+    const { id, key } = await bridge.createLicense();
+    const remove = (locationId: string, query = '') =>
+      bridge.operator('DELETE', `/operator/locations/${locationId}${query}`);
+    const listed = async () => {
+      const { body } = await bridge.operator('GET', '/operator/locations');
+      return (body['locations'] as { locationId: string }[]).map(({ locationId }) => locationId);
+    };
+    const stranger = await bridge.connect({ token: await bridge.token('mac-0002', key) });
+    await stranger.register('mistyped').catch(() => {});
+    expect(await listed()).toEqual([LOCATION, 'mistyped']);
+    expect(await remove('mistyped')).toEqual({ status: 204, body: {} });
+    expect(await remove('mistyped')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+
+    await bridge.operator('PUT', `/operator/locations/${LOCATION}`, { licenseId: id });
+    const mac = await join(key, LOCATION);
+    const refused = await remove(LOCATION);
+    expect(refused).toMatchObject({ status: 409, body: { code: 'CONFLICT' } });
+    expect(refused.body['message']).toContain('belongs to “Test” and has tokens of the CRM');
+    expect(await bridge.reaches(LOCATION)).toBe(true);
+    for (const nonsense of ['?confirmed=yes', '?confirmed=', '?force=true'])
+      expect((await remove(LOCATION, nonsense)).status).not.toBe(204);
+    expect(await remove(LOCATION, '?confirmed=true')).toEqual({ status: 204, body: {} });
+    expect(await mac.closed).toMatchObject({ code: 4504 });
+    expect(await listed()).toEqual([]);
+    expect((await bridge.operator('GET', '/operator/grants')).body['grants']).toEqual([]);
+    const { body } = await bridge.operator('GET', '/operator/audit');
+    const entries = body['entries'] as { action: string }[];
+    expect(entries.filter(({ action }) => action.startsWith('location.'))).toMatchObject([
+      { action: 'location.deleted', target: LOCATION, detail: { from: id, hasTokens: true } },
+      { action: 'location.released', target: LOCATION },
+      { action: 'location.assigned', target: LOCATION },
+      { action: 'location.deleted', target: 'mistyped', detail: { from: null, hasTokens: false } },
+    ]);
+  });
+
   it('M8 a location is disconnected, also one with an unusual id', async () => {
     const { bridge, join } = await open();
     const { key } = await bridge.createLicense();

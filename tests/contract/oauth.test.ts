@@ -466,24 +466,49 @@ describe('tokens', () => {
     expect((await bridge.operator('DELETE', path)).status).toBe(404);
   });
 
-  it('O10 without a location serve while one location is known, which is logged', async () => {
-    const bridge = await start({ env: { CRM_OAUTH_ENABLED: 'false' } });
+  it('O10 without a location serve while licenses own one location, which is logged, until the operator deletes a mistaken one', async () => {
+    const bridge = await start({ env: { CRM_OAUTH_ENABLED: 'false', LOCATION_CLAIM: 'operator' } });
     const other = 'locBBBBBBBBBBBBBBBB2';
     bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
     await bridge.restart({ CRM_PIT_TOKEN: bridge.crm.pit(LOCATION) });
+    const { id: licenseId, key } = await bridge.createLicense();
+    const assign = (id: string) => bridge.operator('PUT', `/operator/locations/${id}`, { licenseId });
+    await assign(LOCATION);
+    // A mistyped location, which nobody owns.
+    const mistyped = await bridge.connect({ token: await bridge.token('mac-mistyped', key) });
+    await expect(mistyped.register(`${LOCATION}x`)).rejects.toThrow();
     const mac = await bridge.mac();
     expect(await mac.ack(mac.received({ sender: PHONE, text: 'Hi' }))).toMatchObject({
       outcome: 'delivered',
     });
     expect(bridge.log).toContain('CRM_PIT_TOKEN serves this location');
+    await assign(other);
     const second = await bridge.mac(other, 'mac-of-another');
     second.received({ sender: PHONE, text: 'Hi' });
     await until(async () => {
       await bridge.clock.skip(1000);
-      return bridge.log.includes('several are known');
+      return bridge.log.includes('licenses own several');
     });
     expect(bridge.crm.messages).toHaveLength(1);
     expect(bridge.crm.calls.every(({ locationId }) => locationId === LOCATION)).toBe(true);
+
+    const seq = mac.received({ sender: PHONE, text: 'Are you there?' });
+    const { body: shown } = await bridge.operator('GET', '/operator/tenants');
+    expect(shown['tenants']).toContainEqual(
+      expect.objectContaining({
+        locationId: LOCATION,
+        problem: expect.objectContaining({ action: expect.stringContaining('footbridge location delete') }),
+      }),
+    );
+    await until(async () => {
+      await bridge.clock.skip(20_000);
+      const { body } = await bridge.operator('GET', '/operator/issues');
+      return JSON.stringify(body).includes('token_ambiguous');
+    });
+    const deleted = await bridge.operator('DELETE', `/operator/locations/${other}?confirmed=true`);
+    expect(deleted.status).toBe(204);
+    await bridge.clock.skip(60_000);
+    expect(await mac.ack(seq)).toMatchObject({ outcome: 'delivered' });
   });
 });
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { until } from '@footbridge/testkit/until';
 
 import type { Attack } from './attacks.ts';
-import { ATTACKER, startStage } from './stage.ts';
+import { ATTACKER, HONEST, startStage } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 /** Longer than two checks for issues. */
@@ -36,6 +36,29 @@ export const TIME_DEFECTS: Readonly<Record<string, Attack>> = {
         return shown?.state === 'unreadable' && shown.problem !== null
           ? await lacks(stage, 'tokens_unreadable')
           : `the grant is ${String(shown?.state)}`;
+      },
+    };
+  },
+
+  'a mistyped location, where CRM_PIT_TOKEN is the only token': async (_stage, cleanup) => {
+    const stage = await startStage(cleanup);
+    await stage.service.restart({
+      LOCATION_CLAIM: 'operator',
+      CRM_OAUTH_ENABLED: 'false',
+      CRM_PIT_TOKEN: stage.crm.pit(HONEST),
+    });
+    const mac = await stage.rejoin();
+    const phone = '+14155550142';
+    stage.crm.addContact({ locationId: HONEST, phone });
+    await stage.device('mac-mistyped', `${HONEST}x`).catch(() => {});
+    return {
+      on: stage,
+      async verify() {
+        const ack = await mac.ack(mac.received({ sender: phone, text: 'Are you there?' }), 20_000);
+        if (ack['outcome'] !== 'delivered') return `the text was ${ack['outcome']}`;
+        const path = `/operator/locations/${HONEST}x`;
+        const { status } = await stage.service.operator('DELETE', path);
+        return status === 204 ? undefined : `the location is not deleted: ${status}`;
       },
     };
   },

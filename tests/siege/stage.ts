@@ -26,7 +26,7 @@ export interface Stage {
   /** A device of the attacker that is bound to a location. */
   device(deviceId: string, locationId: string): Promise<{ token: string; mac: Mac }>;
   /** Connects the Mac of the honest tenant again, after a restart of the service. */
-  rejoin(): Promise<void>;
+  rejoin(): Promise<Mac>;
   /** Sends webhooks of the honest tenant at a constant rate. */
   honest(seconds: number): Promise<{ sent: number; accepted: number; p99Ms: number }>;
   /** A metric of the service. */
@@ -112,6 +112,7 @@ export async function startStage(
     },
     async rejoin() {
       mac = await join();
+      return mac;
     },
     async honest(seconds) {
       const workerData: HonestRequests = {

@@ -1,4 +1,9 @@
-import { assignLocation, disconnectLocation, listLocations } from '@footbridge/protocol/operator/accounts';
+import {
+  assignLocation,
+  deleteLocation,
+  disconnectLocation,
+  listLocations,
+} from '@footbridge/protocol/operator/accounts';
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
@@ -12,7 +17,8 @@ const EXAMPLES = `
 Examples:
   footbridge location list
   footbridge location show ve9EPM428h8vShlRW1KT
-  footbridge location assign ve9EPM428h8vShlRW1KT "Front office"`;
+  footbridge location assign ve9EPM428h8vShlRW1KT "Front office"
+  footbridge location delete ve9EPM428h8vShlRW1K --yes`;
 
 /** `footbridge location`: locations, their licenses and their connected Macs. */
 export function locationCommand(program: Command): void {
@@ -80,6 +86,24 @@ export function locationCommand(program: Command): void {
       );
       const changed = await client.ask(assignLocation, { locationId, licenseId: null });
       output.result(`${printable(locationId)} is released.`, { ...changed });
+    });
+
+  location
+    .command('delete <location>')
+    .description('delete a location that no license owns, for example a mistyped one')
+    .option(
+      '--in-use',
+      'also one that has a license or tokens: its Mac is disconnected, its tokens are deleted',
+    )
+    .action(async (locationId: string, { inUse }: { inUse?: true }, command: Command) => {
+      const { output, operator, confirm } = contextOf(command);
+      const client = operator();
+      const question = `Delete ${printable(locationId)}?`;
+      await confirm(
+        inUse ? `${question} Its Mac will be disconnected, and its tokens will be deleted.` : question,
+      );
+      await client.ask(deleteLocation, { locationId, ...(inUse && { confirmed: 'true' as const }) });
+      output.result(`${printable(locationId)} is deleted.`, { locationId, deleted: true });
     });
 
   location

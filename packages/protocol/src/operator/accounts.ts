@@ -124,6 +124,15 @@ export const assignLocation = call('PUT', '/operator/locations/:locationId', {
     '`licenseId` null releases it. Assigning a location to the license that a Mac claimed it for confirms that.',
 });
 
+export const deleteLocation = call('DELETE', '/operator/locations/:locationId', {
+  summary: 'Delete a location',
+  locations: 'none',
+  query: strict({}, { confirmed: oneOf('true') }),
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  notes:
+    '409 `CONFLICT` when a license owns the location or it has tokens. With `confirmed`, it is deleted nevertheless: its Mac is disconnected, and its grant and its private integration token are deleted. Its messages, files and opt-outs stay. A location comes back when a Mac registers for it, or the app is installed in it.',
+});
+
 export const createPairingCode = call('POST', '/operator/locations/:locationId/pairing-codes', {
   summary: 'Create a code that pairs a Mac with a location',
   locations: 'none',

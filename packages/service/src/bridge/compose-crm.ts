@@ -26,6 +26,7 @@ import { messagesRoutes } from '../relay/journal/messages-routes.ts';
 import { createPrepareAttachments } from '../relay/inbound/prepare-attachments.ts';
 import type { TextCapture } from '../features/capture/text-capture.ts';
 import { createLookUpPhone } from '../relay/crm/phone-of-contact.ts';
+import type { LocationTokens } from '../relay/accounts/manage-licenses.ts';
 import type { OverviewDeps } from '../relay/accounts/overview.ts';
 import { createDndEvents } from '../features/opt-out/dnd-event.ts';
 import { watchWords } from '../features/opt-out/watch-words.ts';
@@ -92,6 +93,7 @@ export interface CrmSide {
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   /** The owners of tokens in use that no configured key has encrypted. */
   readonly unreadableTokens: Grants['unreadable'];
+  readonly locationTokens: LocationTokens;
   /** Calls an address once, in the way the CRM is called. */
   readonly probe: (address: string) => Promise<Probe>;
   readonly publicRoutes: readonly ((app: FastifyInstance) => void)[];
@@ -111,7 +113,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
 
-  const knownLocations = () => licenses.countLocations();
+  const ownedLocations = (limit: number) => licenses.ownedLocations(limit);
   const keys =
     config.oauth.state === 'ready' ? config.oauth.encryptionKeys : config.privateTokens.encryptionKeys;
   const grants =
@@ -149,7 +151,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         : createPrivateTokens({
             ...config.privateTokens,
             grants,
-            knownLocations,
+            ownedLocations,
             log,
           }),
     changes,
@@ -326,7 +328,19 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       crmCalls: (locationId) => recentCalls.of(locationId),
       async privateTokenCheck() {
         if (config.oauth.state === 'ready') return () => 'none';
-        return await privateTokenCheck({ ...config.privateTokens, grants, knownLocations });
+        return await privateTokenCheck({ ...config.privateTokens, grants, ownedLocations });
+      },
+    },
+    locationTokens: {
+      async has(locationId) {
+        const ofLocation = await grants?.ofLocations([locationId]);
+        if (ofLocation !== undefined && ofLocation.length > 0) return true;
+        return ((await grants?.privateTokens()) ?? []).some((token) => token.locationId === locationId);
+      },
+      async remove(locationId) {
+        await grants?.remove('location', locationId);
+        await grants?.removePrivateToken(locationId);
+        await changes.announce('grant_removed', locationId);
       },
     },
     async unreadableTokens() {

@@ -18,6 +18,7 @@ import { Enrolment } from '../relay/accounts/activate-device.ts';
 import { LocationClaims } from '../relay/accounts/claim-location.ts';
 import { LastSeen } from '../relay/accounts/last-seen.ts';
 import { LicenseAdmin } from '../relay/accounts/manage-licenses.ts';
+import type { LocationTokens } from '../relay/accounts/manage-licenses.ts';
 import { Overview } from '../relay/accounts/overview.ts';
 import { TokenUse } from '../relay/accounts/token-use.ts';
 import type { OverviewDeps } from '../relay/accounts/overview.ts';
@@ -42,7 +43,10 @@ export interface MacsDeps {
   readonly takeUpload: AssetUploadDeps['take'];
   readonly publicUrl: () => string;
   readonly occurrences: Pick<IssueOccurrences, 'seatsRefused' | 'contended'>;
-  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> & Pick<OverviewDeps, 'grants'>;
+  readonly crm: Pick<GatewayDeps, 'inbound' | 'statuses'> &
+    Pick<OverviewDeps, 'grants'> & {
+      readonly locationTokens: LocationTokens;
+    };
 }
 
 export interface Macs {
@@ -62,7 +66,14 @@ export function composeMacs({ config, log, clock, life, metrics }: BridgeContext
   life.add('location claims', () => claims.close());
   const lastSeen = new LastSeen({ licenses, clock, log });
   life.add('last seen', () => lastSeen.close());
-  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard, clock });
+  const licenseAdmin = new LicenseAdmin({
+    licenses,
+    changes,
+    audit,
+    switchboard,
+    tokens: crm.locationTokens,
+    clock,
+  });
   const tokenUse = new TokenUse({ clock, log, takenOver: metrics.takenOver });
   const overview = new Overview({
     licenses,

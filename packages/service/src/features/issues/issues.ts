@@ -7,6 +7,7 @@ export const ISSUE_KINDS = [
   'permission_lost',
   'grant_revoked',
   'tokens_unreadable',
+  'token_ambiguous',
   'crm_rejecting',
   'queue_old',
   'sends_failing',

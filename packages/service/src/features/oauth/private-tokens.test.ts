@@ -19,7 +19,7 @@ describe('private integration tokens', () => {
         ['loc2', 'pit-two'],
       ]),
       grants: own({ loc1: 'pit-operator' }),
-      knownLocations: async () => 5,
+      ownedLocations: async () => ['loc1', 'loc2'],
       log: silentLog,
     });
     expect(await privateToken('loc1')).toBe('pit-operator');
@@ -27,29 +27,36 @@ describe('private integration tokens', () => {
     expect(await privateToken('loc3')).toBeUndefined();
   });
 
-  it('O10 a single one serves while one location is known, which is logged once', async () => {
-    let locations = 1;
+  it('O10 a single one serves a location while licenses own no other one, which is logged once', async () => {
+    let owned: string[] = [];
     const events: unknown[] = [];
     const log = (fields: object) => events.push('event' in fields && fields.event);
     const privateToken = createPrivateTokens({
       single: 'pit-one',
       byLocation: new Map(),
       grants: undefined,
-      knownLocations: async () => locations,
+      ownedLocations: async () => owned,
       log: { ...silentLog, info: log, warn: log },
     });
     expect(await privateToken('loc1')).toBe('pit-one');
     await privateToken('loc1');
     expect(events).toEqual(['private_token.single_used']);
-    locations = 2;
+    owned = ['loc1'];
+    expect(await privateToken('loc1')).toBe('pit-one');
+    expect(await privateToken('loc2')).toBeUndefined();
+    expect(events).toHaveLength(1);
+    owned = ['loc1', 'loc2'];
     expect(await privateToken('loc1')).toBeUndefined();
     expect(events.at(-1)).toBe('private_token.single_ignored');
     await privateToken('loc2');
     expect(events).toHaveLength(2);
+    owned = ['loc2'];
+    expect(await privateToken('loc1')).toBeUndefined();
+    expect(await privateToken('loc2')).toBe('pit-one');
   });
 
   it('O10 are shown for the locations that they serve', async () => {
-    const check = (single: string | undefined, locations: number) =>
+    const check = (single: string | undefined, owned: string[]) =>
       privateTokenCheck({
         single,
         byLocation: new Map([['loc1', 'pit-settings']]),
@@ -59,12 +66,14 @@ describe('private integration tokens', () => {
             { locationId: 'loc4', updatedAt: 0, isReadable: false },
           ],
         },
-        knownLocations: async () => locations,
+        ownedLocations: async () => owned,
       });
     const states = (of: (locationId: string) => string) => ['loc1', 'loc2', 'loc3', 'loc4'].map(of);
-    expect(states(await check(undefined, 1))).toEqual(['private', 'private', 'none', 'unreadable']);
-    expect(states(await check('pit-one', 1))).toEqual(['private', 'private', 'private', 'private']);
-    expect(states(await check('pit-one', 2))).toEqual(['private', 'private', 'none', 'unreadable']);
+    expect(states(await check(undefined, ['loc3']))).toEqual(['private', 'private', 'none', 'unreadable']);
+    expect(states(await check('pit-one', []))).toEqual(['private', 'private', 'private', 'private']);
+    expect(states(await check('pit-one', ['loc3']))).toEqual(['private', 'private', 'private', 'unreadable']);
+    const several = ['private', 'private', 'ambiguous', 'unreadable'];
+    expect(states(await check('pit-one', ['loc1', 'loc3']))).toEqual(several);
   });
 
   it('I4 serve only calls that do not require OAuth, and never beside it', async () => {

@@ -69,6 +69,12 @@ describe('the first broken link is the problem', () => {
       /encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY/,
       /Add the former key .* set the private integration token again/,
     ],
+    [
+      'installed',
+      { token: 'ambiguous', grant: null },
+      /CRM_PIT_TOKEN belongs to one location, and licenses own several/,
+      /footbridge location delete/,
+    ],
     ['mac', { mac: null }, /“Front desk” is not connected/, /switched on/],
     ['mac', { mac: null, lastMac: null }, /No Mac has ever connected/, /Pair a Mac/],
     [

@@ -50,8 +50,11 @@ export interface TenantPath {
 
 export interface TenantFacts {
   readonly locationId: string;
-  /** Where calls to the CRM get their token from. `unreadable`: no key decrypts the private integration token. */
-  readonly token: 'oauth' | 'private' | 'unreadable' | 'none';
+  /**
+   * Where calls to the CRM get their token from. `unreadable`: no key decrypts the private integration token.
+   * `ambiguous`: CRM_PIT_TOKEN is not used, because licenses own several locations.
+   */
+  readonly token: 'oauth' | 'private' | 'unreadable' | 'ambiguous' | 'none';
   readonly grant: { readonly state: string; readonly lastError: string | null } | null;
   readonly lastWebhookAt: number | null;
   /** The Mac that holds the location now. */
@@ -156,6 +159,12 @@ function installed({ token, grant: granted }: TenantFacts): Finding {
     );
   if (token === 'oauth') return ok('The app is installed.');
   if (token === 'private' || token === 'unreadable') return ok('A private integration token is set.');
+  if (token === 'ambiguous')
+    return broken(
+      'CRM_PIT_TOKEN belongs to one location, and licenses own several, so it is not used.',
+      'Delete a mistaken location with `footbridge location delete`. If all of them are right, set CRM_PIT_TOKENS.',
+      { kind: 'token_ambiguous' },
+    );
   return broken(
     'The app is not installed in this sub-account, and no private integration token is set.',
     'Install the app in HighLevel, or set a private integration token.',
@@ -170,7 +179,7 @@ function webhook({ lastWebhookAt }: TenantFacts): Finding {
 }
 
 function grant({ token, grant: granted }: TenantFacts): Finding {
-  if (token === 'none') return waiting('There is no token yet.');
+  if (token === 'none' || token === 'ambiguous') return waiting('There is no token yet.');
   if (token === 'unreadable' || granted?.state === 'unreadable') {
     const { sentence, actions } = UNREADABLE_TOKENS;
     return broken(sentence, token === 'unreadable' ? actions.private : actions.grant, { kind: null });

@@ -551,7 +551,7 @@ export const SETTINGS = {
     'CRM_PIT_TOKEN',
     undefined,
     privateToken,
-    'One private integration token; serves only while a single location is known.',
+    'One private integration token; serves a location only while licenses own no other one.',
     SECRET,
   ),
   pitTokens: define(

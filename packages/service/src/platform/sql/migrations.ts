@@ -511,6 +511,16 @@ const suspects: Migration = {
   },
 };
 
+const deletedLocations: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('deleted_locations')
+      .addColumn('location_id', 'text', (c) => c.primaryKey())
+      .addColumn('deleted_at', 'bigint', (c) => c.notNull())
+      .execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -551,4 +561,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0025-handovers': handovers,
   '0026-activations-of-a-license': activationsOfLicense,
   '0027-suspects': suspects,
+  '0028-deleted-locations': deletedLocations,
 };

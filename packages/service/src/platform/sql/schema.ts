@@ -44,6 +44,8 @@ export interface Schema {
     created_at: number;
     updated_at: number;
   };
+  /** When locations were deleted, so that their next Mac is known to be another one. */
+  deleted_locations: { location_id: string; deleted_at: number };
   /** Used and expired codes are kept for a day, so that the Mac can be told which of the two it is. */
   pairing_codes: {
     code_hash: string;

@@ -37,7 +37,8 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     owners: (locationIds) => locations.owners(locationIds),
     handovers: (since, locationId) => locations.handovers(since, locationId),
     assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
-    countLocations: () => locations.count(),
+    deleteLocation: (locationId) => locations.delete(locationId),
+    ownedLocations: (limit) => locations.owned(limit),
     findLocation: (locationId) => locations.find(locationId),
     listLocations: (after, limit) => locations.list(after, limit),
   };

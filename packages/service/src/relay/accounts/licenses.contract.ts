@@ -506,7 +506,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           const locationId = location(`made-up-${index}`);
           expect(await licenses.claim({ locationId, ...ours }, 'operator')).toBe('unassigned');
         }
-        expect(await otherNode.countLocations()).toBe(engine.maxUnassigned);
+        expect(await otherNode.listLocations('', 100)).toHaveLength(engine.maxUnassigned);
         // The limit does not apply to assignments by the operator.
         expect(await licenses.assign(location('wanted'), ours.licenseId)).toMatchObject({ kind: 'changed' });
       });
@@ -568,8 +568,40 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         await licenses.changeLicense(theirs.licenseId, { status: 'revoked' });
         expect(await licenses.assign(location('new'), theirs.licenseId)).toEqual({ kind: 'no_such_license' });
         expect(await licenses.assign(location('unknown'), null)).toEqual({ kind: 'not_found' });
-        expect(await licenses.countLocations()).toBe(1);
+        expect(await licenses.listLocations('', 100)).toHaveLength(1);
         expect(await licenses.findLocation('unknown')).toBeUndefined();
+      });
+
+      it('M8 lists owned locations, and deletes those that no license owns', async () => {
+        const { ours } = await pair();
+        const [owned, mistyped] = [location('loc1'), location('loc2')];
+        await licenses.claim({ locationId: owned, ...ours }, 'first');
+        await licenses.claim({ locationId: mistyped, ...ours }, 'operator');
+        expect(await otherNode.ownedLocations(2)).toEqual(['loc1']);
+        await licenses.assign(location('loc3'), ours.licenseId);
+        expect(await otherNode.ownedLocations(1)).toEqual(['loc1']);
+        expect(await otherNode.deleteLocation(owned)).toBe('owned');
+        expect(await otherNode.deleteLocation(mistyped)).toBe('deleted');
+        expect(await licenses.findLocation('loc2')).toBeUndefined();
+        expect(await licenses.deleteLocation(mistyped)).toBe('not_found');
+        expect(await licenses.claim({ locationId: mistyped, ...ours }, 'first')).toBe('owned');
+      });
+
+      it('M4 knows that a location had another device before it was deleted', async () => {
+        const { ours, theirs } = await pair();
+        const locationId = location('loc1');
+        const since = engine.now();
+        await licenses.claim({ locationId, ...ours }, 'first');
+        await licenses.assign(locationId, null);
+        await engine.passTime(1000);
+        expect(await licenses.deleteLocation(locationId)).toBe('deleted');
+        await engine.passTime(1000);
+        await licenses.claim({ locationId, ...theirs }, 'first');
+        expect(await otherNode.handovers(since)).toEqual(new Map([['loc1', since + 1000]]));
+        await engine.passTime(1000);
+        await licenses.claim({ locationId, ...theirs, deviceRow: ours.deviceRow }, 'first');
+        expect(await otherNode.handovers(since, 'loc1')).toEqual(new Map([['loc1', since + 3000]]));
+        expect(await otherNode.handovers(since + 3001)).toEqual(new Map());
       });
 
       it('M8 does not release an unassigned location', async () => {

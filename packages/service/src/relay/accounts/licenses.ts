@@ -219,8 +219,10 @@ export interface Licenses {
   handovers(since: number, locationId?: string): Promise<Map<string, number>>;
   /** Assigns a location to a license, which also confirms what a Mac of that license claimed, or releases it with null. */
   assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome>;
-  /** Counts all locations, including those without a license. */
-  countLocations(): Promise<number>;
+  /** Deletes a location that no license owns. It may come back when a Mac asks for it. Its next Mac counts as another one (`handovers`). */
+  deleteLocation(locationId: LocationId): Promise<'deleted' | 'owned' | 'not_found'>;
+  /** Lists up to `limit` locations that a license owns. */
+  ownedLocations(limit: number): Promise<string[]>;
   /** Resolves with undefined when the location is unknown. */
   findLocation(locationId: string): Promise<LocationDetails | undefined>;
   /** Lists up to `limit` locations whose id is after `after`, in the order of the database. An empty string starts at the beginning. */

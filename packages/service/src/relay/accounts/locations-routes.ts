@@ -2,6 +2,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import {
   assignLocation,
   createPairingCode,
+  deleteLocation,
   disconnectLocation,
   listLocations,
 } from '@footbridge/protocol/operator/accounts';
@@ -17,14 +18,17 @@ import { isoTime, operatorError } from '../../platform/operator/operator-request
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface LocationRoutesDeps {
-  readonly licenseAdmin: Pick<LicenseAdmin, 'assignLocation' | 'createPairingCode' | 'disconnectLocation'>;
+  readonly licenseAdmin: Pick<
+    LicenseAdmin,
+    'assignLocation' | 'deleteLocation' | 'createPairingCode' | 'disconnectLocation'
+  >;
   readonly overview: Pick<Overview, 'locations' | 'location'>;
   readonly liveness: (location: LocationOverview) => Liveness | null;
   /** Returns the public address of the service, for the Mac that gets a pairing code. */
   readonly publicUrl: () => string;
 }
 
-/** `GET /operator/locations`, `PUT /operator/locations/:locationId`, `POST …/disconnect` (M8) and `…/pairing-codes` (M12). */
+/** `GET /operator/locations`, `PUT` and `DELETE /operator/locations/:locationId`, `POST …/disconnect` (M8) and `…/pairing-codes` (M12). */
 export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }: LocationRoutesDeps) {
   const view = (location: LocationOverview) => ({
     ...locationView(location),
@@ -51,6 +55,21 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
       if (outcome.kind === 'impossible')
         throw operatorError('CONFLICT', `A location that is ${outcome.from} cannot become ${outcome.to}.`);
       throw unheardOf();
+    });
+
+    serveCall(app, deleteLocation, async ({ params: { locationId }, query: { confirmed }, request }) => {
+      const by = request.operator.label;
+      const outcome = await licenseAdmin.deleteLocation(locationId, confirmed === 'true', by);
+      if (outcome.kind === 'not_found') throw unheardOf();
+      if (outcome.kind === 'deleted') return;
+      const uses = [
+        ...(outcome.license === null ? [] : [`belongs to “${outcome.license}”`]),
+        ...(outcome.hasTokens ? ['has tokens of the CRM'] : []),
+      ];
+      throw operatorError(
+        'CONFLICT',
+        `This location ${uses.join(' and ') || 'was claimed by a Mac'}. If it is to be deleted nevertheless, with its tokens, confirm that with \`footbridge location delete LOCATION --in-use\`.`,
+      );
     });
 
     serveCall(app, createPairingCode, async ({ params: { locationId }, request }) => {

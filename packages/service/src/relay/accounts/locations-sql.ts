@@ -182,14 +182,23 @@ export class SqlLocations {
   }
 
   async handovers(since: number, locationId: string | undefined): Promise<Map<string, number>> {
-    const rows = await this.#store.read('handovers of locations cannot be read', (db) => {
-      const query = db
+    const [deleted, handedOver] = await this.#store.read('handovers of locations cannot be read', (db) => {
+      const former = db
+        .selectFrom('deleted_locations')
+        .select(['location_id', 'deleted_at as at'])
+        .where('deleted_at', '>=', since);
+      const present = db
         .selectFrom('locations')
-        .select(['location_id', 'handed_over_at'])
+        .select(['location_id', 'handed_over_at as at'])
         .where('handed_over_at', '>=', since);
-      return (locationId === undefined ? query : query.where('location_id', '=', locationId)).execute();
+      if (locationId === undefined) return Promise.all([former.execute(), present.execute()]);
+      return Promise.all([
+        former.where('location_id', '=', locationId).execute(),
+        present.where('location_id', '=', locationId).execute(),
+      ]);
     });
-    return new Map(rows.map(({ location_id, handed_over_at }) => [location_id, handed_over_at ?? 0]));
+    // What was handed over again after it was deleted has the later time.
+    return new Map([...deleted, ...handedOver].map(({ location_id, at }) => [location_id, at ?? 0]));
   }
 
   async assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
@@ -214,14 +223,34 @@ export class SqlLocations {
     });
   }
 
-  async count(): Promise<number> {
-    const { count } = await this.#store.read('locations cannot be read', (db) =>
+  async delete(locationId: LocationId): Promise<'deleted' | 'owned' | 'not_found'> {
+    return await this.#store.change('a location cannot be deleted', async (tx) => {
+      const row = await this.#store.lockLocation(tx, locationId);
+      if (row === undefined) return 'not_found';
+      if (row.license_id !== null) return 'owned';
+      await tx.deleteFrom('locations').where('location_id', '=', locationId).execute();
+      if (row.handed_over_at === null) return 'deleted';
+      const deleted = { deleted_at: this.#store.clock.now() };
+      await tx
+        .insertInto('deleted_locations')
+        .values({ location_id: locationId, ...deleted })
+        .onConflict((conflict) => conflict.column('location_id').doUpdateSet(deleted))
+        .execute();
+      return 'deleted';
+    });
+  }
+
+  async owned(limit: number): Promise<string[]> {
+    const rows = await this.#store.read('locations cannot be read', (db) =>
       db
         .selectFrom('locations')
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow(),
+        .select('location_id')
+        .where('license_id', 'is not', null)
+        .orderBy('location_id')
+        .limit(limit)
+        .execute(),
     );
-    return count;
+    return rows.map(({ location_id }) => location_id);
   }
 
   async find(locationId: string): Promise<LocationDetails | undefined> {

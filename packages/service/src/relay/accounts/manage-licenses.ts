@@ -20,13 +20,34 @@ import { newPairingCode } from './pairing-code.ts';
 export interface LicenseAdminDeps {
   readonly licenses: Pick<
     Licenses,
-    'createLicense' | 'changeLicense' | 'createPairingCode' | 'revokeDevice' | 'restoreDevice' | 'assign'
+    | 'createLicense'
+    | 'changeLicense'
+    | 'createPairingCode'
+    | 'revokeDevice'
+    | 'restoreDevice'
+    | 'assign'
+    | 'findLocation'
+    | 'deleteLocation'
   >;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
   readonly switchboard: Pick<Switchboard, 'disconnect'>;
+  readonly tokens: LocationTokens;
   readonly clock: Pick<Clock, 'now'>;
 }
+
+/** The grant and the private integration token of a location. */
+export interface LocationTokens {
+  has(locationId: LocationId): Promise<boolean>;
+  /** Deletes them on all nodes. */
+  remove(locationId: LocationId): Promise<void>;
+}
+
+/** `in_use`: a license owns the location, or it has tokens. */
+export type DeleteOutcome =
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'in_use'; readonly license: string | null; readonly hasTokens: boolean };
 
 const PAIRING_CODE_VALID_MS = 15 * 60_000;
 
@@ -104,6 +125,24 @@ export class LicenseAdmin {
     const action = licenseId === null ? 'location.released' : 'location.assigned';
     await this.#record(by, action, locationId, { from: outcome.before, to: licenseId });
     return outcome;
+  }
+
+  /** Deletes the location. Only `confirmed`, it also deletes one in use: its Mac is disconnected and its tokens are deleted. */
+  async deleteLocation(locationId: LocationId, confirmed: boolean, by: string): Promise<DeleteOutcome> {
+    const { licenses, tokens } = this.#deps;
+    const found = await licenses.findLocation(locationId);
+    const hasTokens = await tokens.has(locationId);
+    if (found === undefined && !hasTokens) return { kind: 'not_found' };
+    const license = found?.license ?? null;
+    if (!confirmed && (license !== null || hasTokens)) return { kind: 'in_use', license, hasTokens };
+    if (license !== null) await this.assignLocation(locationId, null, by);
+    if (hasTokens) await tokens.remove(locationId);
+    // A Mac may have claimed it meanwhile.
+    if ((await licenses.deleteLocation(locationId)) === 'owned')
+      return { kind: 'in_use', license, hasTokens: false };
+    await this.#announce('location', locationId);
+    await this.#record(by, 'location.deleted', locationId, { from: found?.licenseId ?? null, hasTokens });
+    return { kind: 'deleted' };
   }
 
   /**
