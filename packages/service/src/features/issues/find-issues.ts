@@ -1,4 +1,4 @@
-import { UNREADABLE_TOKENS } from '../oauth/grants.ts';
+import { UNREADABLE_TOKENS } from '../../relay/crm/unreadable-tokens.ts';
 import type { Finding, IssueKind } from './issues.ts';
 
 /** A broken link between the CRM and a customer, as shown to the operator. */

@@ -1,4 +1,4 @@
-import { UNREADABLE_TOKENS } from '../oauth/grants.ts';
+import { UNREADABLE_TOKENS } from '../../relay/crm/unreadable-tokens.ts';
 import type { IssueKind } from '../issues/issues.ts';
 import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 
