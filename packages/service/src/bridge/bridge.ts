@@ -21,6 +21,7 @@ import { deprecatedRoutes } from '../platform/http/deprecated-routes.ts';
 import { healthRoutes } from '../platform/http/health-routes.ts';
 import { startListener } from '../platform/http/listener.ts';
 import type { Listener } from '../platform/http/listener.ts';
+import { UNSIGNED } from '../relay/webhook/webhook-response.ts';
 import { webhookRoute } from '../relay/webhook/webhook-route.ts';
 import { auditRoutes } from '../platform/operator/audit-routes.ts';
 import { crmAppRoutes } from '../features/oauth/crm-app-routes.ts';
@@ -56,6 +57,7 @@ import { createSqlAudit } from '../platform/operator/audit-sql.ts';
 import { createSqlCaptures } from '../features/capture/captures-sql.ts';
 import { createSqlJournal } from '../relay/journal/journal-sql.ts';
 import { keyedHash } from '../relay/people/keyed-hash.ts';
+import { createPhones } from '../relay/people/phones.ts';
 import { openKeyRing } from '../relay/keys/key-ring.ts';
 import { openCrmKeys } from '../relay/keys/keys-sql.ts';
 import { settingsKeys } from '../relay/keys/settings-keys.ts';
@@ -174,6 +176,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   life.add('journal', () => journal.close());
   const telemetry = await composeTelemetry(context, journal, version);
   const handleHash = keyedHash(handleKeys);
+  const phones = createPhones(config.limits.phoneDefaultCountry);
   const hashes = (handle: string) => handleHash.handle(handle);
   const suppressions = openSuppressions(
     context,
@@ -263,6 +266,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     suspects,
     reach,
     reachFields,
+    phones,
     failpoint,
   });
   const now = () => clock.now();
@@ -317,6 +321,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       : undefined,
     journal,
     suspects,
+    phones,
     capture: (...message) => capture.take(...message),
     onForwarded: metrics.routed,
     replays: config.limits.replayMemory
@@ -362,6 +367,8 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
         ],
         otherBudget: BUDGETS.other,
         clock,
+        // An oversized signature header is an invalid signature like any other (S8).
+        oversizedHeaders: [['POST /crm/webhook', { status: '401 Unauthorized', json: UNSIGNED }]],
       },
       raw: webhookRoute({
         receive,
@@ -394,8 +401,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
             onVerified,
             unsignedPerMinute: config.limits.unsignedPerMinute,
           }),
-          handle: crm.handleAppEvent,
-          handleDnd: crm.handleDnd,
+          handlers: crm.appEventHandlers,
           replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
           onReplay: () => metrics.duplicate('event'),
           isForeign: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
@@ -439,6 +445,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     changes,
     reach,
     reachFields,
+    phones,
     reachWriter: crm.reachWriter,
     publicUrl: () => address.url,
   });

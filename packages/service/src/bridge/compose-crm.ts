@@ -7,7 +7,7 @@ import type { AssetSide } from './compose-assets.ts';
 import { logLock } from './log-lock.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { createContactCalls } from '../relay/crm/contact-calls.ts';
-import { createContactUpdateCalls } from '../relay/crm/contact-update-calls.ts';
+import { createUpdateContact } from '../relay/crm/update-contact.ts';
 import { createConversationCalls } from '../relay/inbound/conversation-calls-http.ts';
 import { createCrmClient } from '../relay/crm/crm-client.ts';
 import { probeAddress } from '../relay/crm/probe-address.ts';
@@ -28,12 +28,12 @@ import type { TextCapture } from '../features/capture/text-capture.ts';
 import { createLookUpPhone } from '../relay/crm/phone-of-contact.ts';
 import type { LocationTokens } from '../relay/accounts/manage-licenses.ts';
 import type { OverviewDeps } from '../relay/accounts/overview.ts';
-import { createDndEvents } from '../features/opt-out/dnd-event.ts';
+import { DND_EVENT, createDndEvents } from '../features/opt-out/dnd-event.ts';
 import { watchWords } from '../features/opt-out/watch-words.ts';
 import type { Deliver } from '../features/opt-out/watch-words.ts';
 import { createInbound } from '../relay/inbound/deliver-inbound.ts';
 import type { Inbound } from '../relay/inbound/deliver-inbound.ts';
-import type { AppEvents } from '../features/oauth/app-events.ts';
+import { APP_EVENTS } from '../features/oauth/app-events.ts';
 import { createPrivateTokens, privateTokenCheck } from '../features/oauth/private-tokens.ts';
 import { createTokens } from '../features/oauth/tokens.ts';
 import type { ReachQuery } from '../features/reach/ask-reach.ts';
@@ -42,7 +42,8 @@ import { createStatusReports } from '../relay/status/report-statuses.ts';
 import type { StatusReports } from '../relay/status/report-statuses.ts';
 import { RecentCrmCalls } from '../relay/crm/recent-calls.ts';
 import type { TenantsDeps } from '../features/tenants/tenants.ts';
-import { phoneCheck, recordedForms, recordedPhone } from '../relay/people/check-phone.ts';
+import type { Phones } from '../relay/people/phones.ts';
+import type { HandleAppEvent } from '../relay/webhook/app-events.ts';
 import type { OutboundDeps } from '../relay/webhook/receive-webhook.ts';
 import type { Audit } from '../platform/operator/audit.ts';
 import type { Changes } from '../platform/changes/changes.ts';
@@ -75,6 +76,7 @@ export interface CrmDeps {
   readonly retention: Retention;
   readonly suspects: Suspects;
   readonly reach: ReachQuery;
+  readonly phones: Phones;
   readonly reachFields: ReachFields;
   readonly failpoint: Failpoint | undefined;
 }
@@ -87,9 +89,7 @@ export interface CrmSide {
   readonly reachWriter: ReachWriter | undefined;
   readonly grants: OverviewDeps['grants'];
   readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
-  /** Undefined without OAuth. */
-  readonly handleAppEvent: AppEvents['handle'] | undefined;
-  readonly handleDnd: ReturnType<typeof createDndEvents>;
+  readonly appEventHandlers: ReadonlyMap<string, HandleAppEvent>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   /** The owners of tokens in use that no configured key has encrypted. */
   readonly unreadableTokens: Grants['unreadable'];
@@ -109,7 +109,7 @@ const UNUSED_CONTACT = 'footbridge-check';
 /** Tokens, calls to the CRM, and the flows that use them. */
 export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise<CrmSide> {
   const { config, log, clock, life, metrics } = context;
-  const { changes, journal, switchboard, failpoint, licenses } = deps;
+  const { changes, journal, switchboard, failpoint, licenses, phones } = deps;
   const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
 
@@ -227,9 +227,6 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     await journal.flush();
   });
 
-  const { phoneDefaultCountry } = config.limits;
-  const checkPhone = phoneCheck(phoneDefaultCountry);
-  const asRecorded = (given: string) => recordedPhone(checkPhone, given);
   const guids = createSqlGuids({ database: deps.database, clock, owner: context.node });
   const inbound = createInbound({
     ...common,
@@ -250,7 +247,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       log,
     }),
     capture: (...message) => deps.capture.take(...message),
-    asRecorded,
+    phones,
     count: metrics.inbound,
     countLookUp: metrics.inboundLookUp,
   });
@@ -272,7 +269,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     }),
   );
 
-  const updates = createContactUpdateCalls(client, contacts);
+  const updateContact = createUpdateContact(client, contacts);
   const { reachFields } = config.crm;
   const reachWriter =
     reachFields.size === 0
@@ -281,7 +278,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
           fieldOf: (locationId) => reachFields.get(locationId) ?? reachFields.get('*'),
           ask: (...person) => deps.reach.afresh(...person),
           fields: deps.reachFields,
-          calls: updates,
+          updateContact,
           clock,
           log,
         });
@@ -293,13 +290,13 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       : async (lease, frame) => {
           const ack = await inbound.deliver(lease, frame);
           if (ack !== 'retry' && ack.outcome === 'delivered' && !frame.chat.isGroup)
-            reachWriter.messaged(lease.locationId, asRecorded(frame.sender));
+            reachWriter.messaged(lease.locationId, phones.recorded(frame.sender));
           return ack;
         };
   return {
     inbound: {
       deliver: config.crm.optOutWords
-        ? watchWords(deliver, { suppressions: deps.suppressions, asRecorded, calls: updates, clock, log })
+        ? watchWords(deliver, { suppressions: deps.suppressions, phones, updateContact, clock, log })
         : deliver,
     },
     statuses,
@@ -316,8 +313,14 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
     reachWriter,
     // Without OAuth, stored grants are not used.
     grants: config.oauth.state === 'ready' ? grants : undefined,
-    handleAppEvent: appEvents && ((...given) => appEvents.handle(...given)),
-    handleDnd: createDndEvents(deps.suppressions, asRecorded, log),
+    appEventHandlers: new Map<string, HandleAppEvent>([
+      [DND_EVENT, createDndEvents(deps.suppressions, phones, log)],
+      ...(appEvents === undefined
+        ? []
+        : APP_EVENTS.map(
+            (type) => [type, (event) => appEvents.handle(event)] satisfies [string, HandleAppEvent],
+          )),
+    ]),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
@@ -364,7 +367,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
         texts: deps.capture,
         audit: deps.audit,
-        recordedForms: (given) => recordedForms(checkPhone, given, phoneDefaultCountry),
+        phones,
       }),
       captureRoutes({ capture: deps.capture, audit: deps.audit }),
       grantsRoutes({ grants, changes, audit: deps.audit }),

@@ -9,7 +9,7 @@ import type { RecentOccurrences } from '../features/issues/recent-occurrences.ts
 import { IssueWatch } from '../features/issues/watch-issues.ts';
 import { NO_CALLS } from '../relay/crm/recent-calls.ts';
 import { livenessOf } from '../features/tenants/liveness.ts';
-import type { Liveness } from '../features/tenants/liveness.ts';
+import type { Liveness } from '../relay/accounts/liveness.ts';
 import type { ConnectedLine, LineWatch } from '../features/tenants/watch-lines.ts';
 import { visitTenants } from '../features/tenants/tenants.ts';
 import type { TenantsDeps } from '../features/tenants/tenants.ts';

@@ -8,7 +8,7 @@ import { reachRoutes } from '../features/reach/reach-routes.ts';
 import { retentionRoutes } from '../features/retention/retention-routes.ts';
 import type { TextCapture } from '../features/capture/text-capture.ts';
 import { createOptOutImport } from '../features/opt-out/import-opt-outs.ts';
-import { phoneCheck, recordedForms } from '../relay/people/check-phone.ts';
+import type { Phones } from '../relay/people/phones.ts';
 import { createPersonData } from '../features/privacy/person-data.ts';
 import type { ContactMemory } from '../features/privacy/person-data.ts';
 import type { ReachQuery } from '../features/reach/ask-reach.ts';
@@ -32,6 +32,7 @@ export interface PrivacyDeps {
   readonly capture: TextCapture;
   readonly changes: Changes;
   readonly reach: ReachQuery;
+  readonly phones: Phones;
   readonly reachFields: ReachFields;
   readonly reachWriter: Pick<ReachWriter, 'learned'> | undefined;
   readonly publicUrl: () => string;
@@ -42,7 +43,7 @@ export function composePrivacy(
   { config, clock, life }: BridgeContext,
   deps: PrivacyDeps,
 ): (app: FastifyInstance) => void {
-  const { suppressions, handleHash, audit, capture, contacts, changes, reach } = deps;
+  const { suppressions, handleHash, audit, capture, contacts, changes, reach, phones } = deps;
   life.add(
     'erased people',
     changes.listen('person_erased', (subject) => {
@@ -52,21 +53,13 @@ export function composePrivacy(
       reach.forget(locationId);
     }),
   );
-  const { phoneDefaultCountry } = config.limits;
-  const checkPhone = phoneCheck(phoneDefaultCountry);
-  const asHandle = (given: string): string | undefined => {
-    if (given.includes('@')) return given.trim();
-    const phone = checkPhone(given.trim());
-    return typeof phone === 'string' ? phone : undefined;
-  };
   const { keyIds } = handleHash;
-  const imports = createOptOutImport({ suppressions, asHandle, keyIds, now: () => clock.now() });
+  const imports = createOptOutImport({ suppressions, phones, keyIds, now: () => clock.now() });
   return (app) => {
-    optOutsRoutes({ suppressions, imports, asHandle, keyId: keyIds[0] ?? '', audit })(app);
+    optOutsRoutes({ suppressions, imports, phones, keyId: keyIds[0] ?? '', audit })(app);
     privacyRoutes({
       person: createPersonData({ ...deps, ...deps.files }),
-      handlesOf: (given) =>
-        asHandle(given) === undefined ? [] : recordedForms(checkPhone, given.trim(), phoneDefaultCountry),
+      handlesOf: (given) => (phones.handle(given) === undefined ? [] : phones.forms(given.trim())),
       textOf: (locationId, id) => capture.textOf(locationId, id),
       publicUrl: deps.publicUrl,
       audit,
@@ -77,7 +70,7 @@ export function composePrivacy(
         if (found !== 'not_connected') deps.reachWriter?.learned(locationId, handle, found.reach);
         return found;
       },
-      asHandle,
+      phones,
     })(app);
     retentionRoutes({
       retention: deps.retention,

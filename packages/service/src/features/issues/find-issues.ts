@@ -1,10 +1,10 @@
-import { UNREADABLE_TOKENS } from '../../relay/crm/unreadable-tokens.ts';
-import type { Finding, IssueKind } from './issues.ts';
+import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
+import type { Finding } from './issues.ts';
 
 /** A broken link between the CRM and a customer, as shown to the operator. */
 export interface BrokenLink {
   /** Null: not an issue. */
-  readonly kind: IssueKind | null;
+  readonly kind: string | null;
   readonly sentence: string;
   readonly action: string;
   readonly since: number | null;
@@ -78,7 +78,7 @@ export function findIssues(facts: IssueFacts): Finding[] {
 }
 
 /** Issues about a Mac. While it is away, its state is not known. */
-const OF_MAC: ReadonlySet<IssueKind> = new Set([
+const OF_MAC: ReadonlySet<string> = new Set([
   'messages_signed_out',
   'messages_not_running',
   'store_unreadable',

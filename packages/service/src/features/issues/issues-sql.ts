@@ -8,7 +8,7 @@ import { EngineError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
-import type { Finding, Issue, IssueKind, Issues } from './issues.ts';
+import type { Finding, Issue, Issues } from './issues.ts';
 
 type Row = Selectable<Schema['issues']>;
 
@@ -114,7 +114,7 @@ const rowOf = (finding: Finding, node: string, at: number): Row => ({
 
 const issueOf = (row: Row): Issue => ({
   id: row.id,
-  kind: row.kind as IssueKind,
+  kind: row.kind,
   subject: row.subject,
   locationIds: row.locations === null ? null : readStored(TEXTS, row.locations),
   sentence: row.sentence,

@@ -20,11 +20,10 @@ export const ISSUE_KINDS = [
   'location_contended',
   'disk_almost_full',
 ] as const;
-export type IssueKind = (typeof ISSUE_KINDS)[number];
 
 /** A problem that a node sees now. */
 export interface Finding {
-  readonly kind: IssueKind;
+  readonly kind: string;
   /** What it is about: a location, a license, a host. There is at most one open issue for a kind and a subject. */
   readonly subject: string;
   /** The locations that it affects; null: all of them. */

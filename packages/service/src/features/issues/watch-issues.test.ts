@@ -4,7 +4,6 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, expect, it } from 'vitest';
 
-import type { IssueKind } from './issues.ts';
 import { createSqlIssues } from './issues-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { IssueFacts } from './find-issues.ts';
@@ -25,7 +24,7 @@ const NOTHING: IssueFacts = {
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
 };
 
-const broken = (kind: IssueKind, sentence = 'It broke.'): IssueFacts => ({
+const broken = (kind: string, sentence = 'It broke.'): IssueFacts => ({
   ...NOTHING,
   tenants: [
     {
@@ -100,7 +99,7 @@ it('keeps an issue about a Mac open while the Mac is away, and closes the others
   const { nodes, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  const tenants = (isMacAway: boolean, ...kinds: IssueKind[]): IssueFacts => ({
+  const tenants = (isMacAway: boolean, ...kinds: string[]): IssueFacts => ({
     ...NOTHING,
     tenants: [
       {

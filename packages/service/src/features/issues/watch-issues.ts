@@ -2,7 +2,7 @@ import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Finding, Issue, IssueKind, Issues } from './issues.ts';
+import type { Finding, Issue, Issues } from './issues.ts';
 import { findIssues, undecided } from './find-issues.ts';
 import type { IssueFacts } from './find-issues.ts';
 
@@ -25,7 +25,7 @@ const MAX_SHARE = 0.01;
 /** Other nodes must not assume that this one has died. */
 const MAX_CHECK_MS = 30_000;
 /** A finding opens an issue once this node has found it for this long. The default is 0. */
-const HOLD_MS: Partial<Record<IssueKind, number>> = {
+const HOLD_MS: Partial<Record<string, number>> = {
   mac_offline: 300_000,
   // An update or a restart of Messages takes this long.
   messages_not_running: 120_000,

@@ -25,7 +25,7 @@ async function setUpListed() {
   const stateOf = async (locationId: string) => (await grants.find('location', locationId))?.state;
   const serve = () => tokens.appEvents?.serveExpected();
   const announce = (locationId: string, companyId: string | null = 'comp1') =>
-    tokens.appEvents?.handle({ type: 'INSTALL', locationId, companyId, at: undefined }, false);
+    tokens.appEvents?.handle({ type: 'INSTALL', locationId, companyId, at: undefined, isRepeat: false });
   return { ...all, mint, install, stateOf, serve, announce };
 }
 

@@ -1,15 +1,7 @@
 import type { Log } from '@footbridge/runtime/log';
 
+import type { AppEvent } from '../../relay/webhook/app-events.ts';
 import type { Doubt, Grant, GrantKind, Grants, InstallEvent } from './grants.ts';
-
-/** The fields of a CRM event about the app that are used here. */
-export interface AppEvent {
-  readonly type: string;
-  readonly locationId: string | null;
-  readonly companyId: string | null;
-  /** When it happened, by the CRM's clock; undefined when the event does not say. */
-  readonly at: number | undefined;
-}
 
 export interface AppEventsDeps {
   readonly grants: Grants;
@@ -34,12 +26,15 @@ export interface AppEvents {
    * Resolves once the event is recorded. The CRM is called afterwards; for a repeat, at the next round. Rejects with EngineError when the
    * database is unavailable.
    */
-  handle(event: AppEvent, isRepeat: boolean): Promise<void>;
+  handle(event: Omit<AppEvent, 'fields' | 'updatedAt'>): Promise<void>;
   /** Requests the tokens that are still expected, for example after a restart. Concurrent calls share one round. Never rejects. */
   serveExpected(): Promise<void>;
   /** Asks the CRM about the grants that are still in doubt. Concurrent calls share one round. Never rejects. */
   askDoubted(): Promise<void>;
 }
+
+/** The types of the events that `handle` knows. */
+export const APP_EVENTS = ['INSTALL', 'UNINSTALL'] as const;
 
 /** Returns the app id: the part of the client id before the first dash. */
 export const appIdOf = (clientId: string): string => clientId.split('-')[0] ?? clientId;
@@ -63,7 +58,7 @@ export function createAppEvents(deps: AppEventsDeps): AppEvents {
   let asking: Promise<void> | undefined;
 
   return {
-    async handle({ type, locationId, companyId, at }, isRepeat) {
+    async handle({ type, locationId, companyId, at, isRepeat }) {
       const ownerId = locationId ?? companyId;
       if (ownerId === null) return;
       const kind = locationId === null ? 'company' : 'location';

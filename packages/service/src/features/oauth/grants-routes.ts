@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Audit } from '../../platform/operator/audit.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
-import { UNREADABLE_TOKENS } from '../../relay/crm/unreadable-tokens.ts';
+import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
 import type { Grants, GrantView } from './grants.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

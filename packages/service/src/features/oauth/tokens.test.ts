@@ -190,7 +190,7 @@ describe('the token of a location', () => {
     await authorise();
     const reading = ask(tokens);
     const event = { type: 'UNINSTALL', locationId: 'loc1', companyId: null, at: clock.now() };
-    await tokens.appEvents?.handle(event, false);
+    await tokens.appEvents?.handle({ ...event, isRepeat: false });
     finish();
     await reading;
     expect(await ask(tokens)).toEqual({ missing: 'reauth_required' });

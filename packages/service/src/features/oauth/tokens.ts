@@ -13,16 +13,8 @@ import { createRecordRefusal } from './record-refusal.ts';
 import type { RecordRefusal } from './record-refusal.ts';
 import { createGrantRefreshes } from './refresh-grant.ts';
 import type { GrantRefreshes, RefreshDeps } from './refresh-grant.ts';
+import type { Bearer, BearerKind, CrmTokens, NoBearer } from '../../relay/crm/tokens.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
-
-/** The value of the `Authorization` header for one location. */
-export interface Bearer {
-  readonly authorization: string;
-}
-/** `none`: no grant. `reauth_required`: the grant was revoked. `away`: the store or the token endpoint is unavailable. */
-export type NoBearer = { readonly missing: 'none' | 'reauth_required' | 'away' };
-/** `oauth`: an OAuth token only. `any`: a private integration token where OAuth is not configured. */
-export type BearerKind = 'oauth' | 'any';
 
 export interface OAuthDeps {
   readonly grants: Grants;
@@ -50,9 +42,7 @@ export interface TokensDeps {
  * - `renew` is for a token the CRM rejected: returns a newer one if there is any, else refreshes once.
  * - While the token endpoint is unavailable, the old token is used until it expires.
  */
-export interface Tokens {
-  bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer>;
-  renew(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer>;
+export interface Tokens extends CrmTokens {
   install(code: string): Promise<InstallOutcome>;
   /** Undefined when OAuth is disabled or its settings are incomplete. */
   readonly appEvents: AppEvents | undefined;

@@ -1,6 +1,8 @@
 import { isObject } from '@footbridge/protocol/schema';
 import type { Log } from '@footbridge/runtime/log';
 
+import type { Phones } from '../../relay/people/phones.ts';
+import type { HandleAppEvent } from '../../relay/webhook/app-events.ts';
 import type { Suppressions } from './suppressions.ts';
 
 export const DND_EVENT = 'ContactDndUpdate';
@@ -13,16 +15,11 @@ const SUPPRESSED = new Set(['active', 'permanent']);
  */
 export function createDndEvents(
   suppressions: Pick<Suppressions, 'set'>,
-  /** Returns a phone number as a webhook names it: in E.164, and short codes unchanged. */
-  asRecorded: (phone: string) => string,
+  phones: Pick<Phones, 'recorded'>,
   log: Pick<Log, 'info'>,
-) {
-  return async (
-    locationId: string,
-    fields: Record<string, unknown>,
-    /** When the setting was changed, and when the contact was changed last. */
-    times: { readonly at: number | undefined; readonly updatedAt: number | undefined },
-  ): Promise<void> => {
+): HandleAppEvent {
+  return async ({ locationId, fields, ...times }) => {
+    if (locationId === null) return;
     const { phone } = fields;
     const isSuppressed = textsSuppressed(fields);
     if (typeof phone !== 'string' || !/\d/.test(phone) || isSuppressed === undefined) return;
@@ -32,12 +29,12 @@ export function createDndEvents(
         { event: 'opt_out.kept', locationId },
         'an event without a time ends no opt-out; a START of the customer or the operator can end it',
       );
-    await suppressions.set({ locationId, handle: asRecorded(phone), isSuppressed, source: 'crm', at });
+    await suppressions.set({ locationId, handle: phones.recorded(phone), isSuppressed, source: 'crm', at });
   };
 }
 
 /** The setting of the channel decides; without one, that of all channels. */
-function textsSuppressed({ dnd, dndSettings }: Record<string, unknown>): boolean | undefined {
+function textsSuppressed({ dnd, dndSettings }: Readonly<Record<string, unknown>>): boolean | undefined {
   const sms = isObject(dndSettings) ? dndSettings['SMS'] : undefined;
   const status = isObject(sms) ? sms['status'] : undefined;
   if (typeof status === 'string') return SUPPRESSED.has(status.toLowerCase()) || dnd === true;

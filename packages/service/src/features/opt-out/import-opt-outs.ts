@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
 import type { Suppressions, SuppressionView } from './suppressions.ts';
+import type { Phones } from '../../relay/people/phones.ts';
 
 export interface ImportOptOutsDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'restore'>;
-  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
-  readonly asHandle: (given: string) => string | undefined;
+  readonly phones: Pick<Phones, 'handle'>;
   /** The ids of the keys with which this service hashes. */
   readonly keyIds: readonly string[];
   readonly now: () => number;
@@ -17,7 +17,7 @@ export type ExportedOptOut = Omit<SuppressionView, 'locationId'>;
 const NUMBERS_PER_TURN = 100;
 
 /** Imports lists of people who opted out, in order. A repeated import changes nothing. */
-export function createOptOutImport({ suppressions, asHandle, keyIds, now }: ImportOptOutsDeps) {
+export function createOptOutImport({ suppressions, phones, keyIds, now }: ImportOptOutsDeps) {
   /** A later START must override it, so no decision is dated in the future. */
   const past = (at: number) => Math.min(at, now());
 
@@ -29,7 +29,7 @@ export function createOptOutImport({ suppressions, asHandle, keyIds, now }: Impo
       for (let start = 0; start < numbers.length; start += NUMBERS_PER_TURN) {
         const handles = numbers
           .slice(start, start + NUMBERS_PER_TURN)
-          .map((given, index) => ({ handle: asHandle(given), position: start + index }));
+          .map((given, index) => ({ handle: phones.handle(given), position: start + index }));
         await suppressions.set(
           ...handles.flatMap(({ handle, position }) => {
             if (handle !== undefined)

@@ -8,12 +8,12 @@ import type { Suppressions, SuppressionView } from './suppressions.ts';
 import { visibleLocations } from '../../platform/operator/operator-auth.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
+import type { Phones } from '../../relay/people/phones.ts';
 
 export interface OptOutsRoutesDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'list'>;
   readonly imports: OptOutImport;
-  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
-  readonly asHandle: (given: string) => string | undefined;
+  readonly phones: Pick<Phones, 'handle'>;
   /** The id of the key for new hashes. */
   readonly keyId: string;
   readonly audit: Pick<Audit, 'record'>;
@@ -27,7 +27,7 @@ type Exported = Extract<Import, { readonly hashes: unknown }>;
  * `GET /operator/opt-outs`, `PUT /operator/locations/:locationId/opt-outs`, `POST …/opt-outs/import`: the people who opted out of texts (E4).
  * Only hashes of their numbers are stored, so no response contains a number.
  */
-export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }: OptOutsRoutesDeps) {
+export function optOutsRoutes({ suppressions, imports, phones, keyId, audit }: OptOutsRoutesDeps) {
   const record = ({ operator }: FastifyRequest, action: string, target: string, detail?: AuditDetail) =>
     audit.record({
       actor: 'operator',
@@ -67,7 +67,7 @@ export function optOutsRoutes({ suppressions, imports, asHandle, keyId, audit }:
   };
 
   function handleOf(phone: string): string {
-    const handle = asHandle(phone);
+    const handle = phones.handle(phone);
     if (handle !== undefined) return handle;
     throw operatorError(
       'INVALID_REQUEST',

@@ -31,7 +31,7 @@ const frame = (text: string, chat = 1): MessageReceivedFrame => ({
 function setUp(given: {
   deliver?: Deliver;
   set?: () => Promise<void>;
-  setDnd?: WatchWordsDeps['calls']['setDnd'];
+  updateContact?: WatchWordsDeps['updateContact'];
 }) {
   const clock = new FakeClock();
   const delivered: string[] = [];
@@ -42,8 +42,8 @@ function setUp(given: {
     },
     {
       suppressions: { set: given.set ?? (async () => {}) },
-      asRecorded: (sender) => (sender === '4155550100' ? '+14155550100' : sender),
-      calls: { setDnd: given.setDnd ?? (async () => succeeded(true)) },
+      phones: { recorded: (sender) => (sender === '4155550100' ? '+14155550100' : sender) },
+      updateContact: given.updateContact ?? (async () => succeeded('updated')),
       clock,
       log: silentLog,
     },
@@ -91,9 +91,9 @@ describe('opt-out words', () => {
     async (_chat, stop) => {
       const calls: boolean[] = [];
       const { clock, deliver } = setUp({
-        async setDnd(_locationId, _handle, isOn) {
-          calls.push(isOn);
-          return calls.length === 1 ? failed('http', { status: 503 }) : succeeded(true);
+        async updateContact(_operation, _locationId, _handle, fields) {
+          calls.push(JSON.stringify(fields).includes('"active"'));
+          return calls.length === 1 ? failed('http', { status: 503 }) : succeeded('updated');
         },
       });
       await deliver(lease(), frame('START'));

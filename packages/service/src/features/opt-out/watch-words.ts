@@ -4,25 +4,20 @@ import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import { EngineError } from '../../platform/errors.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import type { Phones } from '../../relay/people/phones.ts';
+import type { UpdateContact } from '../../relay/crm/update-contact.ts';
 import { fixedDelay } from '../../platform/retry/retry-policies.ts';
 import { retry } from '../../platform/retry/retry.ts';
 import type { Suppressions } from './suppressions.ts';
 import type { Lease } from '../../relay/switchboard/switchboard.ts';
 import { optOutWord } from './opt-out-word.ts';
 
-/** Sets or clears "do not disturb" for texts of a contact in the CRM. One attempt; never rejects. */
-export interface DndCalls {
-  setDnd(locationId: string, handle: string, isOn: boolean): Promise<Attempt<unknown>>;
-}
-
 export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<AckOutcome>;
 
 export interface WatchWordsDeps {
   readonly suppressions: Pick<Suppressions, 'set'>;
-  /** Returns the sender as a webhook names it: a number in E.164, even if the Mac reports it without its country code; others unchanged. */
-  readonly asRecorded: (sender: string) => string;
-  readonly calls: DndCalls;
+  readonly phones: Pick<Phones, 'recorded'>;
+  readonly updateContact: UpdateContact;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -35,7 +30,7 @@ const RETRY_POLICY = fixedDelay(3, 5000);
  */
 export function watchWords(
   deliver: Deliver,
-  { suppressions, asRecorded, calls, clock, log }: WatchWordsDeps,
+  { suppressions, phones, updateContact, clock, log }: WatchWordsDeps,
 ): Deliver {
   const chats = new SerialByKey<MessageReceivedFrame, { readonly ack: Promise<AckOutcome> } | 'retry'>();
   /** The CRM keeps the last change of a contact, so an earlier word must not be applied after a later one. */
@@ -43,7 +38,7 @@ export function watchWords(
 
   async function setDnd(locationId: string, sender: string, isOn: boolean): Promise<void> {
     const set = await retry({
-      attempt: () => calls.setDnd(locationId, sender, isOn),
+      attempt: () => updateContact('set_dnd', locationId, sender, dndFields(isOn)),
       policy: RETRY_POLICY,
       clock,
     });
@@ -60,7 +55,7 @@ export function watchWords(
     try {
       await suppressions.set({
         locationId,
-        handle: asRecorded(frame.sender),
+        handle: phones.recorded(frame.sender),
         isSuppressed,
         source: 'word',
         at: Number.isNaN(sentAt) ? undefined : Math.min(sentAt, clock.now()),
@@ -92,12 +87,21 @@ export function watchWords(
     if (started === 'retry') return started;
     const outcome = await started.ack;
     if (outcome !== 'retry' && isSuppressed !== undefined)
-      void contacts.add(`${locationId} ${asRecorded(frame.sender)}`, frame, () =>
+      void contacts.add(`${locationId} ${phones.recorded(frame.sender)}`, frame, () =>
         setDnd(locationId, frame.sender, isSuppressed),
       );
     return outcome;
   };
 }
+
+/** The fields of a contact that turn "do not disturb" for texts on or off. */
+const dndFields = (isOn: boolean) => ({
+  dndSettings: {
+    SMS: isOn
+      ? { status: 'active', message: 'The recipient asked to stop.', code: 'STOP' }
+      : { status: 'inactive', message: 'The recipient asked to start again.', code: 'START' },
+  },
+});
 
 /** Excludes groups, where a word may be meant for someone else, and what the owner of the Mac typed. */
 const isPlainText = ({

@@ -6,18 +6,18 @@ import type { FastifyInstance } from 'fastify';
 import type { Reach } from './ask-reach.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
+import type { Phones } from '../../relay/people/phones.ts';
 
 export interface ReachRoutesDeps {
   readonly reachOf: (locationId: LocationId, phone: string) => Promise<Reach | 'not_connected'>;
-  /** Returns a phone number in E.164, or an email address. Undefined: it is neither. */
-  readonly asHandle: (given: string) => string | undefined;
+  readonly phones: Pick<Phones, 'handle'>;
 }
 
 /** `GET /operator/locations/:locationId/reach`: whether a person is reached by iMessage or SMS. */
-export function reachRoutes({ reachOf, asHandle }: ReachRoutesDeps) {
+export function reachRoutes({ reachOf, phones }: ReachRoutesDeps) {
   return (app: FastifyInstance): void => {
     serveCall(app, askReach, async ({ params: { locationId }, query }) => {
-      const phone = asHandle(query.phone);
+      const phone = phones.handle(query.phone);
       if (phone === undefined)
         throw operatorError(
           'INVALID_REQUEST',

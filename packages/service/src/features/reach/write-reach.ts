@@ -3,16 +3,11 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import type { UpdateContact } from '../../relay/crm/update-contact.ts';
 import { fixedDelay } from '../../platform/retry/retry-policies.ts';
 import { retry } from '../../platform/retry/retry.ts';
 import type { ReachField, ReachFields } from './reach-fields.ts';
 import type { Reach } from './ask-reach.ts';
-
-/** Writes a custom field of the contact with this number. One attempt; never rejects. */
-export interface ReachFieldCalls {
-  setReach(locationId: string, handle: string, field: ReachField): Promise<Attempt<'updated' | 'no_contact'>>;
-}
 
 export interface WriteReachDeps {
   /** Returns the custom field of a location, or undefined when nothing is written there. */
@@ -20,7 +15,7 @@ export interface WriteReachDeps {
   /** Asks the Mac, not the cache. */
   readonly ask: (locationId: LocationId, handle: string) => Promise<Reach | 'not_connected'>;
   readonly fields: Pick<ReachFields, 'get' | 'set'>;
-  readonly calls: ReachFieldCalls;
+  readonly updateContact: UpdateContact;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -86,14 +81,17 @@ export class ReachWriter {
   }
 
   async #write(locationId: string, handle: string, field: ReachField): Promise<void> {
-    const { fields, calls, clock, log } = this.#deps;
+    const { fields, updateContact, clock, log } = this.#deps;
     const { signal } = this.#closing;
     if (signal.aborted || clock.now() < (this.#pausedUntil.get(locationId) ?? 0)) return;
     try {
       const written = await fields.get(locationId, handle);
       if (written !== undefined && isCurrent(written, field)) return;
       const result = await retry({
-        attempt: () => calls.setReach(locationId, handle, field),
+        attempt: () =>
+          updateContact('set_reach', locationId, handle, {
+            customFields: [{ id: field.fieldId, field_value: field.reach }],
+          }),
         policy: RETRY_POLICY,
         clock,
         isWanted: () => !signal.aborted,

@@ -1,12 +1,5 @@
-import type { IssueKind } from '../issues/issues.ts';
+import type { Liveness } from '../../relay/accounts/liveness.ts';
 import type { Problem } from './tenant-path.ts';
-
-/** Whether texts get through a line. */
-export interface Liveness {
-  /** `degraded`: some texts do not get through, or it is likely that none does. `dead`: none can. */
-  readonly state: 'alive' | 'degraded' | 'dead';
-  readonly reason: (Pick<Problem, 'sentence' | 'since'> & { readonly kind: IssueKind }) | null;
-}
 
 /** The links between the service and the people who are texted. */
 const LINE = new Set<string>(['mac', 'messages', 'permissions', 'queue', 'traffic']);

@@ -1,5 +1,5 @@
-import { UNREADABLE_TOKENS } from '../../relay/crm/unreadable-tokens.ts';
-import type { IssueKind } from '../issues/issues.ts';
+import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
+import type { RecentCalls } from '../../relay/crm/recent-calls.ts';
 import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 
 /** The links between the CRM and the customer, in the order in which a message uses them. */
@@ -32,7 +32,7 @@ export interface Link {
 export interface Problem {
   readonly link: LinkName;
   /** The kind of its issue. Null: the location is not set up yet and has none, or it is part of an issue of several locations. */
-  readonly kind: IssueKind | null;
+  readonly kind: string | null;
   /** Whether nothing gets through. */
   readonly isDead: boolean;
   readonly sentence: string;
@@ -78,16 +78,6 @@ export interface LineTraffic {
   readonly failing: { readonly count: number; readonly code: string; readonly since: number } | null;
   /** Since when the line has been unusually silent, and the number of texts sent since then. */
   readonly silent: { readonly since: number; readonly sent: number } | null;
-}
-
-/** The newest calls to the CRM for a location. */
-export interface RecentCalls {
-  readonly calls: number;
-  readonly rejected: number;
-  /** The HTTP status of the newest rejected call, or the reason why there was no response. */
-  readonly lastResult: string | null;
-  /** The first of the rejections in a row that end the list. */
-  readonly rejectedSince: number | null;
 }
 
 type Finding = Omit<Link, 'name'> & Partial<Pick<Problem, 'action' | 'kind' | 'isDead'>>;

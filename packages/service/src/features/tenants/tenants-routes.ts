@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Problem } from './tenant-path.ts';
 import type { Tenant, TenantsPage, TenantsQuery } from './tenants.ts';
 import { mayAccess } from '../../platform/operator/operator-auth.ts';
-import { livenessView } from './liveness-view.ts';
+import { livenessView } from '../../relay/accounts/liveness.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 

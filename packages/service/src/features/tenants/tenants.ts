@@ -1,10 +1,11 @@
 import type { JournalReader } from '../../relay/journal/journal.ts';
 import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';
-import type { Liveness } from './liveness.ts';
+import type { Liveness } from '../../relay/accounts/liveness.ts';
 import { NO_CALLS } from '../../relay/crm/recent-calls.ts';
+import type { RecentCalls } from '../../relay/crm/recent-calls.ts';
 import { brokenLinks, tenantPath } from './tenant-path.ts';
-import type { LineTraffic, Problem, RecentCalls, TenantFacts, TenantPath } from './tenant-path.ts';
+import type { LineTraffic, Problem, TenantFacts, TenantPath } from './tenant-path.ts';
 
 /** A location with its Mac and its grant. */
 export interface TenantLocation {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
 import { afterReading } from '@footbridge/runtime/after-reading';
@@ -16,7 +15,6 @@ import type { Connection } from './connections.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
 import { RequestBudget } from './request-budget.ts';
-import { UNSIGNED } from '../../relay/webhook/webhook-response.ts';
 
 const BUSY: HttpError = { status: 503, label: 'Service busy' };
 const CROWDED: HttpError = {
@@ -37,6 +35,11 @@ export interface Hardening {
   /** Returns the key under which the requests of a client's address are counted. */
   readonly addressOf: (request: IncomingMessage) => string;
   readonly clock: Pick<Clock, 'after'>;
+  /** Responses to requests with too many or too large headers, by the beginning of the request. */
+  readonly oversizedHeaders: readonly (readonly [
+    start: string,
+    response: { status: string; json: string },
+  ])[];
   /** Interval of the sweep that disconnects slow clients. */
   readonly sweepMs: number;
 }
@@ -46,6 +49,7 @@ export const HARDENING: Omit<Hardening, 'budgets' | 'otherBudget'> = {
   headersMs: 10_000,
   addressOf: ({ socket }) => socket.remoteAddress ?? '',
   clock: systemClock,
+  oversizedHeaders: [],
   sweepMs: 1000,
 };
 
@@ -105,7 +109,8 @@ export function createHardenedServer(
   connections.watch(server);
   server.maxHeadersCount = 100;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return rejectUnparsable(error, socket);
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT')
+      return rejectUnparsable(error, socket as Socket, hardening.oversizedHeaders);
     const connection = connections.of(socket as Socket);
     const requests = connection?.requests;
     afterReading(() => {
@@ -176,20 +181,19 @@ function rejectRaw(socket: Socket, status: string): void {
 }
 
 // The parser failed, so there is no request object. The response is written by hand and echoes nothing of the input.
-function rejectUnparsable(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+function rejectUnparsable(
+  error: NodeJS.ErrnoException & { rawPacket?: Buffer },
+  socket: Socket,
+  responses: Hardening['oversizedHeaders'],
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  // An oversized signature header is an invalid signature like any other (S8).
-  if (
-    error.code === 'HPE_HEADER_OVERFLOW' &&
-    error.rawPacket?.toString('latin1', 0, 17) === 'POST /crm/webhook'
-  ) {
-    socket.end(
-      `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${UNSIGNED.length}\r\n\r\n${UNSIGNED}`,
-    );
-    return (socket as Socket).destroySoon();
-  }
-  rejectRaw(
-    socket as Socket,
-    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request',
+  if (error.code !== 'HPE_HEADER_OVERFLOW') return rejectRaw(socket, '400 Bad Request');
+  const [, response] =
+    responses.find(([start]) => error.rawPacket?.toString('latin1', 0, start.length) === start) ?? [];
+  if (response === undefined) return rejectRaw(socket, '431 Request Header Fields Too Large');
+  const { status, json } = response;
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`,
   );
+  socket.destroySoon();
 }

@@ -10,9 +10,9 @@ import type { FastifyInstance } from 'fastify';
 
 import type { LicenseAdmin } from './manage-licenses.ts';
 import type { ConnectedMac, LocationOverview, Overview } from './overview.ts';
-import type { Liveness } from '../../features/tenants/liveness.ts';
 import type { StateReport } from '../switchboard/switchboard.ts';
-import { livenessView } from '../../features/tenants/liveness-view.ts';
+import { livenessView } from './liveness.ts';
+import type { Liveness } from './liveness.ts';
 import { mayAccess } from '../../platform/operator/operator-auth.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

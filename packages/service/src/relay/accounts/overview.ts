@@ -1,10 +1,25 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { MAX_BATCH, batches, nextTurn } from '../../platform/batcher.ts';
-import type { Grants, GrantView } from '../../features/oauth/grants.ts';
 import type { Device, License, Licenses, LocationDetails } from './licenses.ts';
 import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
 import type { TakeOvers } from './token-use.ts';
+
+/** The grant of a location at the CRM, without its tokens. */
+export interface LocationGrant {
+  /** The location. */
+  readonly ownerId: string;
+  readonly state: string;
+  readonly expiresAt: number;
+  readonly lastError: string | null;
+}
+
+export interface LocationGrants {
+  /** Lists the locations that have a grant, in any order. */
+  listLocationIds(): Promise<string[]>;
+  /** Lists the grants of these locations, in any order. */
+  ofLocations(locationIds: readonly string[]): Promise<LocationGrant[]>;
+}
 
 export interface OverviewDeps {
   readonly licenses: Pick<
@@ -13,7 +28,7 @@ export interface OverviewDeps {
   >;
   readonly switchboard: Pick<Switchboard, 'boundMacs' | 'viewMacs'>;
   /** Undefined when OAuth is not configured. */
-  readonly grants: Pick<Grants, 'listLocationIds' | 'ofLocations'> | undefined;
+  readonly grants: LocationGrants | undefined;
   readonly clock: Clock;
   /** Take-overs of a device that this node has seen. */
   readonly takeOvers: (deviceRow: string) => TakeOvers;
@@ -29,7 +44,7 @@ export interface DeviceOverview extends Device {
 export interface LocationOverview extends LocationDetails {
   /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;
-  readonly oauth: Pick<GrantView, 'state' | 'expiresAt' | 'lastError'> | null;
+  readonly oauth: Omit<LocationGrant, 'ownerId'> | null;
 }
 
 export interface ConnectedMac {

@@ -2,12 +2,23 @@ import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { PhoneCalls } from './phone-of-contact.ts';
-import type { ContactCalls } from '../inbound/crm-calls.ts';
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt, SendGuard } from '../../platform/retry/attempt.ts';
 import type { CrmClient } from './crm-client.ts';
 
 const MAX_LISTED = 100;
+
+/** The CRM's contacts. A handle is a phone number or an email address. One attempt each; none rejects. */
+export interface ContactCalls {
+  /** Resolves with undefined when no contact has this handle. */
+  find(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<string | undefined>>;
+  /** Resolves with the contacts that have this handle, the first hundred of them. */
+  findAll(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<readonly string[]>>;
+  /** Finds or creates a contact by the location's own rules. Not every CRM has it. */
+  upsert(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<string>>;
+  /** Resolves with the existing contact when there is one. */
+  create(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<string>>;
+}
 
 /** The CRM's contacts: search, upsert, creation, and one contact by its id. */
 export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls {

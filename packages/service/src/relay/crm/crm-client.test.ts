@@ -1,7 +1,7 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import type { Bearer, NoBearer } from '../../features/oauth/tokens.ts';
+import type { Bearer, NoBearer } from './tokens.ts';
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
 import { backoff } from '../../platform/retry/retry-policies.ts';

@@ -1,7 +1,7 @@
 import { readJson } from '@footbridge/protocol/read-json';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Bearer, BearerKind, Tokens } from '../../features/oauth/tokens.ts';
+import type { Bearer, BearerKind, CrmTokens } from './tokens.ts';
 import { CANCELLED, failed } from '../../platform/retry/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
 import { classifyResponse } from './classify-response.ts';
@@ -12,19 +12,8 @@ import type { HttpRequest, HttpResponse, NoResponse, Transport } from './transpo
 
 /** One request to the CRM for a location. */
 export interface CrmCall<T> {
-  /** For metrics. */
-  readonly operation:
-    | 'status'
-    | 'inbound'
-    | 'find_contact'
-    | 'create_contact'
-    | 'read_contact'
-    | 'find_conversation'
-    | 'read_messages'
-    | 'read_status'
-    | 'upload'
-    | 'set_dnd'
-    | 'set_reach';
+  /** What it is for, in the metrics. */
+  readonly operation: string;
   readonly locationId: string;
   readonly bearer: BearerKind;
   readonly method: HttpRequest['method'];
@@ -58,7 +47,7 @@ export interface CrmClientDeps {
   readonly host: string;
   /** The `Version` header of every call (I7). */
   readonly apiVersion: string;
-  readonly tokens: Pick<Tokens, 'bearer' | 'renew'>;
+  readonly tokens: CrmTokens;
   readonly clock: Clock;
   readonly callsPer10Sec?: number;
   readonly observe?: (

@@ -1,5 +1,4 @@
 import { RecentCache } from '../../platform/recent-cache.ts';
-import type { RecentCalls } from '../../features/tenants/tenant-path.ts';
 
 const KEPT = 50;
 const LOCATIONS_PER_GENERATION = 10_000;
@@ -7,6 +6,16 @@ const LOCATIONS_PER_GENERATION = 10_000;
 const REPORTS = new Set(['status', 'inbound']);
 /** An inbound message is posted once its contact is known. Other lookups may fail without harm. */
 const CONTACT_CALLS = new Set(['find_contact', 'create_contact']);
+
+/** The newest calls to the CRM for a location. */
+export interface RecentCalls {
+  readonly calls: number;
+  readonly rejected: number;
+  /** The HTTP status of the newest rejected call, or the reason why there was no response. */
+  readonly lastResult: string | null;
+  /** The first of the rejections in a row that end the list. */
+  readonly rejectedSince: number | null;
+}
 
 export const NO_CALLS: RecentCalls = { calls: 0, rejected: 0, lastResult: null, rejectedSince: null };
 

@@ -1,10 +1,11 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { succeeded } from '../../platform/retry/attempt.ts';
+import type { Phones } from '../people/phones.ts';
 import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
 import type { RetryPolicy } from '../../platform/retry/retry.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
-import type { ContactCalls } from './crm-calls.ts';
+import type { ContactCalls } from '../crm/contact-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
 import { inboundRetryPolicy, writePolicy } from './inbound-retry-policy.ts';
 import { LostAttempts } from './lost-attempts.ts';
@@ -66,8 +67,7 @@ export class ContactBook {
     this.#found.delete(keyOf(locationId, handle));
   }
 
-  /** `asRecorded` returns a sender in the form in which it is recorded. */
-  contactsOf(handles: readonly string[], asRecorded: (sender: string) => string): KnownContact[] {
+  contactsOf(handles: readonly string[], phones: Pick<Phones, 'recorded'>): KnownContact[] {
     const wanted = new Set(handles.map(normalised));
     const known = [
       ...[...this.#found.entries()].map(([key, { contactId }]) => ({ key, contactId })),
@@ -75,7 +75,7 @@ export class ContactBook {
     ].flatMap(({ key, contactId }) => {
       const end = key.indexOf('\n');
       const [locationId, handle] = [key.slice(0, end), key.slice(end + 1)];
-      return wanted.has(handle) || wanted.has(asRecorded(handle)) ? [{ locationId, contactId }] : [];
+      return wanted.has(handle) || wanted.has(phones.recorded(handle)) ? [{ locationId, contactId }] : [];
     });
     return [...new Map(known.map((contact) => [contact.contactId, contact])).values()];
   }

@@ -45,15 +45,3 @@ export interface ConversationCalls {
     guard: SendGuard,
   ): Promise<Attempt<MessagePage>>;
 }
-
-/** The CRM's contacts. A handle is a phone number or an email address. One attempt each; none rejects. */
-export interface ContactCalls {
-  /** Resolves with undefined when no contact has this handle. */
-  find(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<string | undefined>>;
-  /** Resolves with the contacts that have this handle, the first hundred of them. */
-  findAll(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<readonly string[]>>;
-  /** Finds or creates a contact by the location's own rules. Not every CRM has it. */
-  upsert(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<string>>;
-  /** Resolves with the existing contact when there is one. */
-  create(locationId: string, handle: string, guard: SendGuard): Promise<Attempt<string>>;
-}

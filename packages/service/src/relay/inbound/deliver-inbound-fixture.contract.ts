@@ -12,7 +12,8 @@ import type { Guids } from './guids.ts';
 import type { Recorded, StepName } from '../journal/journal.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
-import type { ContactCalls, ConversationCalls, InboundCalls } from './crm-calls.ts';
+import type { ConversationCalls, InboundCalls } from './crm-calls.ts';
+import type { ContactCalls } from '../crm/contact-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound, InboundDeps } from './deliver-inbound.ts';
 
@@ -102,7 +103,7 @@ export async function setUp(
     log: silentLog,
     failpoint: undefined,
     otherNodes: false,
-    asRecorded: (sender) => sender,
+    phones: { recorded: (sender) => sender },
     ...more,
   });
   return { inbound, clock, guids, steps, epoch };

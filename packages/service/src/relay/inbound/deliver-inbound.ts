@@ -8,7 +8,8 @@ import { TransientMap } from '@footbridge/runtime/transient-map';
 
 import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
 import type { ClaimedGuid, GuidClaim, Guids } from './guids.ts';
-import type { CaptureText } from '../../features/capture/captures.ts';
+import type { Phones } from '../people/phones.ts';
+import type { TakeText } from '../journal/texts.ts';
 import type { Journal, JournalReader } from '../journal/journal.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects.ts';
@@ -17,7 +18,8 @@ import type { Lease } from '../switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
 import type { KnownContact } from './contact-book.ts';
-import type { ContactCalls, ConversationCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
+import type { ConversationCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
+import type { ContactCalls } from '../crm/contact-calls.ts';
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
 import { writePolicy } from './inbound-retry-policy.ts';
@@ -68,9 +70,9 @@ export interface InboundDeps extends LeaseChecks {
   /** Whether another node may still be completing calls that it began while it held the location. */
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
-  readonly capture?: CaptureText;
+  readonly capture?: TakeText;
   /** Returns the sender as it is recorded: a number in E.164, even if the Mac reports it without its country code; others unchanged. */
-  readonly asRecorded: (sender: string) => string;
+  readonly phones: Pick<Phones, 'recorded'>;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
   readonly countLookUp?: (result: Finding['kind']) => void;
 }
@@ -153,7 +155,7 @@ class InboundDeliveries implements Inbound {
   }
 
   contactsOf(handles: readonly string[]): KnownContact[] {
-    return this.#contacts.contactsOf(handles, this.#deps.asRecorded);
+    return this.#contacts.contactsOf(handles, this.#deps.phones);
   }
 
   forgetContacts(locationId?: string): void {
@@ -275,7 +277,7 @@ class InboundDeliveries implements Inbound {
         locationId,
         messageId: frame.guid,
         kind: kindOf(frame),
-        handle: this.#deps.asRecorded(frame.sender),
+        handle: this.#deps.phones.recorded(frame.sender),
         contactId: null,
         length: frame.text.length,
       },
@@ -397,7 +399,7 @@ class InboundDeliveries implements Inbound {
   }
 
   async #postTo(contactId: string, job: InboundJob): Promise<Attempt<string>> {
-    const { attachments, settings, asRecorded } = this.#deps;
+    const { attachments, settings, phones } = this.#deps;
     const { locationId, frame } = job;
     job.workOn();
     const { urls, notes }: Prepared =
@@ -406,7 +408,7 @@ class InboundDeliveries implements Inbound {
         : await attachments.prepare({
             locationId,
             contactId,
-            sender: asRecorded(frame.sender),
+            sender: phones.recorded(frame.sender),
             urls: frame.attachments,
             job,
           });

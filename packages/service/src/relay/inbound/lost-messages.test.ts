@@ -158,7 +158,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
       log: { debug() {}, info() {}, warn() {}, error() {} },
       failpoint: undefined,
       otherNodes: false,
-      asRecorded: (sender) => sender,
+      phones: { recorded: (sender) => sender },
       countLookUp: (result) => void counts.push(result),
       ...more,
     });

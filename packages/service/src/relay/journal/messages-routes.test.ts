@@ -5,7 +5,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { phoneCheck, recordedForms } from '../people/check-phone.ts';
+import { createPhones } from '../people/phones.ts';
 import type { AuditRecord } from '../../platform/operator/audit.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import type { NewEntry } from './journal.ts';
@@ -17,8 +17,6 @@ import { messagesRoutes } from './messages-routes.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
-
-const checkPhone = phoneCheck('US');
 
 async function start(
   redelivered: 'written' | 'not_connected' = 'written',
@@ -58,7 +56,7 @@ async function start(
     },
     texts: { until: () => undefined, textOf: () => undefined },
     audit: { record: async (entry) => void audit.push(entry) },
-    recordedForms: (given) => recordedForms(checkPhone, given, 'US'),
+    phones: createPhones('US'),
   })(app);
   const call = async (method: 'GET' | 'POST', url: string) => {
     const answer = await app.inject({ method, url });

@@ -3,7 +3,8 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { listMessages, redeliverMessage, showMessage } from '@footbridge/protocol/operator/messages';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import type { TextCapture } from '../../features/capture/text-capture.ts';
+import type { Phones } from '../people/phones.ts';
+import type { TakenTexts } from './texts.ts';
 import type { Audit } from '../../platform/operator/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from './journal.ts';
 import type { MessageName, Suspects } from '../../platform/suspects/suspects.ts';
@@ -17,10 +18,10 @@ export interface MessagesRoutesDeps {
   readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
   readonly suspects: Pick<Suspects, 'release' | 'setAside'>;
   /** The texts of captured locations. */
-  readonly texts: Pick<TextCapture, 'until' | 'textOf'>;
+  readonly texts: TakenTexts;
   readonly audit: Pick<Audit, 'record'>;
   /** Returns the forms in which the journal may have a phone number that a person typed. */
-  readonly recordedForms: (given: string) => readonly string[];
+  readonly phones: Pick<Phones, 'forms'>;
 }
 
 const LONGEST_ID = 256;
@@ -29,7 +30,7 @@ const NOT_ON_MAC = 0;
 
 /** `GET /operator/messages`, `GET /operator/messages/:requestId`, `POST …/redeliver`: the journal, and redelivery. */
 export function messagesRoutes(deps: MessagesRoutesDeps) {
-  const { journal, suspects, redeliver, texts, audit, recordedForms } = deps;
+  const { journal, suspects, redeliver, texts, audit, phones } = deps;
   const shown = (trail: MessageTrail) => ({
     ...messageHistory(trail),
     text: texts.textOf(trail.locationId, trail.id) ?? null,
@@ -51,7 +52,7 @@ export function messagesRoutes(deps: MessagesRoutesDeps) {
     serveCall(app, listMessages, async ({ query, request }) => {
       const { locationId, status, phone, from, until, limit = 50, ...rest } = query;
       const locationIds = visibleLocations(request, locationId);
-      const handles = phone === undefined ? undefined : recordedForms(phone);
+      const handles = phone === undefined ? undefined : phones.forms(phone);
       const page = await journal.list({
         ...rest,
         limit,

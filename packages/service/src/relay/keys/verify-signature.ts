@@ -4,7 +4,15 @@ import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import type { KeyRing, TrustedKey } from './keys.ts';
 import type { Limit, Verdict } from '../../platform/limits/limits.ts';
 import { OnePerTick } from '../../platform/one-per-tick.ts';
-import type { WebhookRequest } from '../webhook/webhook-request.ts';
+
+export interface SignedRequest {
+  /** By name in lower case, as Node gives them: repeated fields are joined by commas. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The signed bytes. */
+  readonly rawBody: Uint8Array;
+  /** The source address in the form that limits use. */
+  readonly address: string;
+}
 
 export interface SignatureDeps {
   readonly keys: KeyRing;
@@ -49,7 +57,7 @@ export class SignatureCheck {
 
   /** Returns a promise only for a throttled address. */
   verify(
-    request: Pick<WebhookRequest, 'headers' | 'rawBody' | 'address'>,
+    request: SignedRequest,
     locationId: LocationId | undefined,
   ): SignatureVerdict | Promise<SignatureVerdict> {
     const header = this.#deps.keys.headers.find((name) => request.headers[name] !== undefined);

@@ -5,8 +5,7 @@ import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { RequestError } from '../../platform/errors.ts';
-import type { AppEvent } from '../../features/oauth/app-events.ts';
-import { DND_EVENT } from '../../features/opt-out/dnd-event.ts';
+import type { AppEvent, HandleAppEvent } from './app-events.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import type { SignatureCheck, SignatureFault } from '../keys/verify-signature.ts';
 import { addressKey } from '../../platform/http/client-address.ts';
@@ -14,14 +13,8 @@ import { UNSIGNED } from './webhook-response.ts';
 
 export interface AppEventsRoutesDeps {
   readonly signatures: Pick<SignatureCheck, 'verify'>;
-  /** Undefined without OAuth: installations and uninstallations are then ignored. */
-  readonly handle: ((event: AppEvent, isRepeat: boolean) => Promise<void>) | undefined;
-  /** `fields` is the unvalidated event body. */
-  readonly handleDnd: (
-    locationId: string,
-    fields: Record<string, unknown>,
-    times: { readonly at: number | undefined; readonly updatedAt: number | undefined },
-  ) => Promise<void>;
+  /** By type. Events of other types are ignored. */
+  readonly handlers: ReadonlyMap<string, HandleAppEvent>;
   readonly replays: Pick<ReplayMemory, 'has' | 'add'>;
   readonly onReplay: () => void;
   /** Returns whether an event with this app id belongs to another app: the CRM signs the events of all apps with one key. */
@@ -36,7 +29,6 @@ const MAX_BODY = 65_536;
 const JSON_LIMITS = { brackets: 1024, names: 1024, commas: 4096 } as const;
 const MAX_TYPE = 100;
 const MAX_ID = 256;
-const EFFECTIVE = new Set(['INSTALL', 'UNINSTALL', DND_EVENT]);
 /** A timestamp further ahead than clock skew explains is wrong, and would make later events look old. */
 const MAX_AHEAD_MS = 300_000;
 
@@ -64,22 +56,21 @@ export function appEventsRoutes(deps: AppEventsRoutesDeps) {
         { event: 'app.foreign_event', type: event.type },
         'event of another app ignored; that app uses the webhook URL of this service',
       );
-    else if (EFFECTIVE.has(event.type)) await handleOnce(rawBody, fields, event);
+    else await handleOnce(rawBody, event);
     return { status: 'success' };
   }
 
-  async function handleOnce(rawBody: Buffer, fields: Record<string, unknown>, event: AppEvent) {
-    const { type, locationId, at } = event;
+  async function handleOnce(rawBody: Buffer, event: Omit<AppEvent, 'isRepeat'>) {
+    const { type, at } = event;
+    const handle = deps.handlers.get(type);
+    if (handle === undefined) return;
     const isRepeat = await deps.replays.has(rawBody);
     if (isRepeat) {
       deps.onReplay();
       log.info({ event: 'app.event_repeated', type }, 'event arrived again');
-      // Without a time, the CRM may have repeated an event or sent a new one with the same content.
       if (at !== undefined) return;
     }
-    if (type !== DND_EVENT) await deps.handle?.(event, isRepeat);
-    else if (locationId !== null)
-      await deps.handleDnd(locationId, fields, { at, updatedAt: timeIn(fields['dateUpdated'], now()) });
+    await handle({ ...event, isRepeat });
     await deps.replays.add(rawBody);
   }
 
@@ -104,13 +95,14 @@ function fieldsOf(rawBody: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-function eventIn(fields: Record<string, unknown>, now: number): AppEvent | undefined {
+function eventIn(fields: Record<string, unknown>, now: number): Omit<AppEvent, 'isRepeat'> | undefined {
   const { type, timestamp } = fields;
   const locationId = idIn(fields['locationId']);
   const companyId = idIn(fields['companyId']);
   if (typeof type !== 'string' || type === '' || type.length > MAX_TYPE) return undefined;
   if (locationId === undefined || companyId === undefined) return undefined;
-  return { type, locationId, companyId, at: timeIn(timestamp, now) };
+  const updatedAt = timeIn(fields['dateUpdated'], now);
+  return { type, locationId, companyId, at: timeIn(timestamp, now), updatedAt, fields };
 }
 
 function timeIn(value: unknown, now: number): number | undefined {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import type { CaptureText } from '../../features/capture/captures.ts';
+import type { TakeText } from '../journal/texts.ts';
 import type { Journal, JournalReader } from '../journal/journal.ts';
 import type { TrustedKey } from '../keys/keys.ts';
 import type { Verdict } from '../../platform/limits/limits.ts';
@@ -18,8 +18,7 @@ import { checkContentType } from './check-content-type.ts';
 import { checkLength } from './check-length.ts';
 import { checkOptOut } from './check-opt-out.ts';
 import type { IsSuppressed } from './check-opt-out.ts';
-import { phoneCheck } from '../people/check-phone.ts';
-import type { CheckPhone } from '../people/check-phone.ts';
+import type { Phones } from '../people/phones.ts';
 import { checkShape } from './check-shape.ts';
 import { checkType } from './check-type.ts';
 import { forward } from './forward.ts';
@@ -56,7 +55,8 @@ export interface OutboundDeps
   readonly onDelivered?: () => void;
   readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
   readonly isSuppressed: IsSuppressed;
-  readonly capture: CaptureText;
+  readonly phones: Pick<Phones, 'normal' | 'recorded'>;
+  readonly capture: TakeText;
   /** Undefined: every webhook is sent. */
   readonly replays: Pick<ReplayMemory, 'once'> | undefined;
   /** Called when a repeated webhook is not sent again. */
@@ -67,7 +67,6 @@ export interface OutboundDeps
     readonly messageMaxLength: number;
     /** 0: no limit. */
     readonly messageMaxAgeMs: number;
-    readonly phoneDefaultCountry: string;
     /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
     readonly sendAltId: boolean;
     /** Whether messages are traced, as part of the caller's trace if there is one. */
@@ -83,10 +82,9 @@ export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promi
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, suspects, capture, replays, log, failpoint } = deps;
+  const { settings, contacts, reports, journal, suspects, phones, capture, replays, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
-  const checkPhone = phoneCheck(settings.phoneDefaultCountry);
   const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
 
   async function receiveSigned(request: WebhookRequest, key: TrustedKey): Promise<WebhookOutcome> {
@@ -113,7 +111,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
 
   function reject(received: Received, rejection: Rejection, rate: Verdict): WebhookOutcome {
     const { requestId } = received.request;
-    recordRejected(journal, received, rejection, checkPhone);
+    recordRejected(journal, received, rejection, phones);
     logRequest(log, received, rejection);
     reportRejection(reports, requestId, received.fields, rejection);
     return { kind: 'rejected', requestId, rejection, rate };
@@ -123,7 +121,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     const { request, fields } = received;
     const { requestId, channel } = request;
     const checked = await reported(received, async () => {
-      const message = await checkMessage(received, { checkPhone, checkAge }, deps);
+      const message = await checkMessage(received, checkAge, deps);
       if (failpoint !== undefined) await failpoint('outbound.beforeForward');
       return message;
     });
@@ -237,7 +235,7 @@ const nameOf = ({ rawBody }: WebhookRequest, { locationId, messageId }: Fields):
 /** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
 async function checkMessage(
   { request, fields, traceparent }: Received,
-  { checkPhone, checkAge }: { readonly checkPhone: CheckPhone; readonly checkAge: CheckAge },
+  checkAge: CheckAge,
   deps: OutboundDeps,
 ): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
   const unreadable =
@@ -256,8 +254,8 @@ async function checkMessage(
   const tooLong = checkLength(message, deps.settings.messageMaxLength);
   if (tooLong !== undefined) return tooLong;
 
-  const phone = checkPhone(complete.phone);
-  if (phone instanceof Rejection) return phone;
+  const phone = deps.phones.normal(complete.phone);
+  if (phone === undefined) return new Rejection('RECIPIENT_PHONE_INVALID');
 
   const tooOld = checkAge(fields.writtenAt);
   if (tooOld !== undefined) return tooOld;

@@ -5,8 +5,7 @@ import { messageKind } from '@footbridge/protocol/message-kind';
 import type { TrustedKey } from '../keys/keys.ts';
 import type { Journal, NewEntry, StepDetail } from '../journal/journal.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
-import { recordedPhone } from '../people/check-phone.ts';
-import type { CheckPhone } from '../people/check-phone.ts';
+import type { Phones } from '../people/phones.ts';
 import type { Unsent } from './forward.ts';
 import type { Fields } from './pick-fields.ts';
 import type { Rejection } from './rejection.ts';
@@ -55,11 +54,11 @@ export function recordRejected(
   journal: Journal,
   received: Received,
   rejection: Rejection,
-  checkPhone: CheckPhone,
+  phones: Pick<Phones, 'recorded'>,
 ): void {
   const { locationId, phone } = received.fields;
   if (locationId === undefined) return;
-  const handle = phone !== undefined && PHONE.test(phone) ? recordedPhone(checkPhone, phone) : null;
+  const handle = phone !== undefined && PHONE.test(phone) ? phones.recorded(phone) : null;
   journal.open(entryOf(received, locationId, handle), 'rejected', {
     state: 'rejected',
     code: rejection.code,

@@ -1,22 +1,18 @@
 import type { RequestId } from '@footbridge/protocol/ids';
 
+import type { SignedRequest } from '../keys/verify-signature.ts';
+
 /** Which of the three paths was called (W1). */
 export type Channel = 'imessage' | 'sms';
 
 /** A complete webhook whose body, when it is JSON, was parsed (W14 has been checked). */
-export interface WebhookRequest {
+export interface WebhookRequest extends SignedRequest {
   readonly requestId: RequestId;
   readonly channel: Channel;
   /** In lower case; empty when there is none. */
   readonly contentType: string;
-  /** By name in lower case, as Node gives them: repeated fields are joined by commas. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The signed bytes. */
-  readonly rawBody: Uint8Array;
   /** The parsed body; undefined when it is empty or not `application/json`. */
   readonly body: unknown;
-  /** The source address in the form that limits use. */
-  readonly address: string;
 }
 
 /** Only `application/json` is parsed, not `application/json-patch+json` or `application/jsonl` (W12). */

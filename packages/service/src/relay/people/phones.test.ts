@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { phoneCheck, recordedForms } from './check-phone.ts';
+import { createPhones } from './phones.ts';
 
-const formsOf = (country: string, given: string) => recordedForms(phoneCheck(country), given, country);
+const formsOf = (country: string, given: string) => createPhones(country).forms(given);
 
 it.each([
   ['US', '+14155550100', ['+14155550100', '4155550100']],

@@ -1,5 +1,11 @@
-import type { Liveness } from './liveness.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
+
+/** Whether texts get through a line. */
+export interface Liveness {
+  /** `degraded`: some texts do not get through, or it is likely that none does. `dead`: none can. */
+  readonly state: 'alive' | 'degraded' | 'dead';
+  readonly reason: { readonly kind: string; readonly sentence: string; readonly since: number | null } | null;
+}
 
 export const livenessView = (liveness: Liveness | null) =>
   liveness === null

@@ -1,0 +1,10 @@
+/** Takes the text of a message. Called for every message: what takes it decides whether it is kept. */
+export type TakeText = (locationId: string, id: string, text: string) => void;
+
+/** The texts of locations that the operator may read for a limited time. */
+export interface TakenTexts {
+  /** When the permission for a location ends, or undefined without one. */
+  until(locationId: string): number | undefined;
+  /** The text of a message, if it passed during the permission. */
+  textOf(locationId: string, id: string): string | undefined;
+}

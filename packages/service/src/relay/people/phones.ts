@@ -1,0 +1,75 @@
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type { CountryCode } from 'libphonenumber-js/max';
+
+import { RecentCache } from '../../platform/recent-cache.ts';
+
+/** The ways in which a CRM, a Mac and an operator write the number of a person. */
+export interface Phones {
+  /** W8. Returns a possible number in E.164 and a short code unchanged, or undefined for anything else. */
+  normal(given: string): string | undefined;
+  /** Returns a sender as it is recorded: a number normalised, without the service that Messages adds to some; any other text as given. */
+  recorded(given: string): string;
+  /**
+   * Returns the forms in which a number may be recorded: normalised, as given, and, in the default country, without its country code, as
+   * a Mac may report it. The same digits without a country code can belong to people in several other countries.
+   */
+  forms(given: string): string[];
+  /** Returns a normal number or an email address, or undefined for what is neither. */
+  handle(given: string): string | undefined;
+}
+
+const MAX_GIVEN = 64;
+const CACHED_PER_GENERATION = 5000;
+const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
+const SHORT_CODE = /^\d{3,8}$/;
+const DIGITS = /^\+?\d{3,20}$/;
+/** Such as `(smsfp)`. */
+const SERVICE = /\s*\([A-Za-z_]+\)\s*$/;
+const SEPARATORS = /[\s.()\p{Pd}]/gu;
+
+/** Parsing takes about 25 µs, so its results are cached. */
+export function createPhones(defaultCountry: string): Phones {
+  const country = isSupportedCountry(defaultCountry) ? defaultCountry : undefined;
+  const cache = new RecentCache<string, string | null>(CACHED_PER_GENERATION);
+
+  function cached(given: string): string | null {
+    const known = cache.get(given);
+    if (known !== undefined) return known;
+    const phone = normalise(given, country);
+    cache.set(given, phone);
+    return phone;
+  }
+
+  function normal(given: string): string | undefined {
+    // Under +1 every ten-digit number that does not start with 0 or 1 is possible, so parsing is skipped.
+    if (NORTH_AMERICAN.test(given)) return given;
+    return given.length > MAX_GIVEN ? undefined : (cached(given) ?? undefined);
+  }
+
+  const recorded = (given: string): string => normal(given.replace(SERVICE, '')) ?? given;
+
+  return {
+    normal,
+    recorded,
+    forms(given) {
+      const number = given.replace(SERVICE, '');
+      const phone = normal(number);
+      if (phone === undefined) return [given];
+      const parsed = parsePhoneNumberFromString(phone);
+      const national = parsed?.formatNational().replace(/\D/g, '') ?? phone;
+      const isUnambiguous = SHORT_CODE.test(national)
+        ? parsed?.country === defaultCountry
+        : recorded(national) === phone;
+      return [...new Set([phone, number.replace(SEPARATORS, ''), ...(isUnambiguous ? [national] : [])])];
+    },
+    handle: (given) => (given.includes('@') ? given.trim() : normal(given.trim())),
+  };
+}
+
+function normalise(given: string, country: CountryCode | undefined): string | null {
+  const digits = given.replace(SEPARATORS, '');
+  if (SHORT_CODE.test(digits)) return digits;
+  if (!DIGITS.test(digits)) return null;
+  const number = parsePhoneNumberFromString(digits, country);
+  return number?.isPossible() === true ? number.number : null;
+}
