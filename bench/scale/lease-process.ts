@@ -92,7 +92,7 @@ async function measured<T extends object>(task: () => Promise<T>) {
 
 const calls = {
   async open(redisUrl: string): Promise<void> {
-    const redis = await openRedis(redisUrl, silentLog);
+    const redis = await openRedis({ url: redisUrl, prefix: 'test:', log: silentLog });
     switchboard = await createRedisSwitchboard({
       redis,
       nodeSecret: 'a secret of all nodes',

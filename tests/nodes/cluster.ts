@@ -61,6 +61,10 @@ export interface ClusterOptions {
   /** The path of the program. Default: the service of this checkout. */
   readonly main?: string;
   readonly env?: Record<string, string>;
+  /** The settings of one node. */
+  readonly envOf?: (index: number) => Record<string, string>;
+  /** A Redis that is there already, and the number of the database on it. */
+  readonly redis?: { readonly server: Redis; readonly database: number };
   /** Without them the nodes talk to the servers directly: the event loop of the test then adds no delay of its own. */
   readonly faultProxies?: boolean;
   /** By how many seconds the clock of each node is wrong. */
@@ -75,11 +79,23 @@ const START_AGAIN_MS = 500;
 
 export async function startCluster(
   cleanup: Cleanup,
-  { nodes: count, main, env = {}, skewSec = [], faultProxies = true }: ClusterOptions,
+  {
+    nodes: count,
+    main,
+    env = {},
+    envOf = () => ({}),
+    redis: given,
+    skewSec = [],
+    faultProxies = true,
+  }: ClusterOptions,
 ): Promise<Cluster> {
-  const [crm, redis, postgres] = await Promise.all([startCrm(), startRedis(), startPostgres()]);
+  const [crm, redis, postgres] = await Promise.all([
+    startCrm(),
+    given?.server ?? startRedis(),
+    startPostgres(),
+  ]);
   cleanup.add(() => crm.stop());
-  cleanup.add(() => redis.stop());
+  if (given === undefined) cleanup.add(() => redis.stop());
   cleanup.add(() => postgres.stop());
   crm.settings.rateLimit = null;
   const database = await postgres.createDatabase();
@@ -104,8 +120,9 @@ export async function startCluster(
       env: {
         ...shared,
         ...wrongClock(skewSec[index] ?? 0),
-        REDIS_URL: toRedis?.url(redis.url) ?? redis.url,
+        REDIS_URL: `${toRedis?.url(redis.url) ?? redis.url}${given === undefined ? '' : `/${given.database}`}`,
         DATABASE_URL: toPostgres?.url(database) ?? database,
+        ...envOf(index),
       },
       readyWithin: 60_000,
       ...(main !== undefined && { main }),

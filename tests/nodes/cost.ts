@@ -39,7 +39,7 @@ async function redisCpuMs(): Promise<number> {
 
 async function node(): Promise<Switchboard> {
   return createRedisSwitchboard({
-    redis: await openRedis(server.url, silentLog),
+    redis: await openRedis({ url: server.url, prefix: 'test:', log: silentLog }),
     nodeSecret: 'a secret of all nodes',
     clock: systemClock,
     log: silentLog,

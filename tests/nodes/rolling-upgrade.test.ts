@@ -65,6 +65,23 @@ describe.skipIf(!canRun)('a rolling upgrade from the last release', () => {
     expect(await cluster.webhook(1, locationId)).toMatchObject({ status: 200 });
     mac.terminate();
   }, 300_000);
+
+  it('T62 nodes keep the names in Redis of the last release until all were stopped once', async () => {
+    const services = cluster.nodes.map(({ service }) => service);
+    const early = services.map(({ logs }) =>
+      logs.some(({ event }) => event === 'redis.names_of_earlier_version'),
+    );
+    expect(early).toEqual([true, true]);
+    await Promise.all(services.map((service) => service.halt()));
+    await cluster.redis.flush();
+    await Promise.all(services.map((service) => service.start()));
+    const locationId = await cluster.location();
+    const mac = await cluster.mac(0, locationId);
+    expect(await cluster.webhook(1, locationId)).toMatchObject({ status: 200 });
+    mac.terminate();
+    expect(await cluster.redis.command('KEYS footbridge:*')).toBe('*0');
+    expect(await cluster.redis.command('KEYS fb:*')).not.toBe('*0');
+  }, 300_000);
 });
 
 it('finds a message that was overtaken by a newer one', () => {

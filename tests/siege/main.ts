@@ -10,6 +10,7 @@ import { EVENT_DEFECTS } from './defects-events.ts';
 import { LICENSE_DEFECTS } from './defects-licenses.ts';
 import { OPERATOR_DEFECTS } from './defects-operator.ts';
 import { PROCESS_DEFECTS } from './defects-process.ts';
+import { REDIS_DEFECTS } from './defects-redis.ts';
 import { TIME_DEFECTS } from './defects-times.ts';
 import { DEFECTS } from './defects.ts';
 import { FLOODS } from './floods.ts';
@@ -27,6 +28,7 @@ const ROWS: Readonly<Record<string, Attack>> = {
   ...LICENSE_DEFECTS,
   ...OPERATOR_DEFECTS,
   ...PROCESS_DEFECTS,
+  ...REDIS_DEFECTS,
   ...TIME_DEFECTS,
   ...FLOODS,
 };

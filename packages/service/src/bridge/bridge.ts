@@ -432,6 +432,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     unreadableTokens: crm.unreadableTokens,
     lines,
     occurrences,
+    separations: cluster.separations,
   });
   const privacyApi = composePrivacy(context, {
     suppressions,

@@ -1,4 +1,8 @@
+import { hostname } from 'node:os';
+
 import type { BridgeContext } from './context.ts';
+import { NodeWatch } from '../features/issues/watch-nodes.ts';
+import type { Separation } from '../features/issues/watch-nodes.ts';
 import type { Broadcast } from '../platform/changes/broadcast.ts';
 import type { BroadcastMessage } from '../platform/changes/broadcast-redis.ts';
 import { createMemoryBroadcast } from '../platform/changes/broadcast-memory.ts';
@@ -25,6 +29,8 @@ export interface Cluster {
   readonly limits: Limits;
   readonly messageEvents: MessageEvents;
   readonly checks: readonly HealthCheck[];
+  /** Returns why other nodes of the database are not in Redis with this one. */
+  readonly separations: () => ReadonlySet<Separation>;
 }
 
 type RedisChoice = Extract<BridgeContext['config']['cluster'], { engine: 'redis' }>;
@@ -56,6 +62,7 @@ function oneNode({ log, clock, life, node }: BridgeContext, feed: JournalFeed): 
     limits,
     messageEvents: createMemoryMessageEvents(feed),
     checks: [],
+    separations: () => new Set(),
   };
 }
 
@@ -69,6 +76,8 @@ async function severalNodes(
   // Loaded on demand: a single node starts faster without them.
   const [
     { openRedis },
+    { EARLIER_PREFIX, keyPrefix },
+    { EarlierNodes },
     { createRedisLimits },
     { createRedisBroadcast },
     { createRedisSwitchboard },
@@ -76,6 +85,8 @@ async function severalNodes(
     { createSqlChanges },
   ] = await Promise.all([
     import('../platform/redis/open-redis.ts'),
+    import('../platform/redis/key-prefix.ts'),
+    import('../relay/switchboard/earlier-nodes-redis.ts'),
     import('../platform/limits/limits-redis.ts'),
     import('../platform/changes/broadcast-redis.ts'),
     import('../relay/switchboard/switchboard-redis.ts'),
@@ -88,8 +99,19 @@ async function severalNodes(
       'Redis without PostgreSQL: this node does not share its licenses and keys; with several nodes set DATABASE_URL',
     );
   const nodeSecret = given ?? (await sharedSecret(database.db, 'node'));
-  const redis = await openRedis(url, log);
-  life.add('Redis', () => redis.close());
+  const prefix = keyPrefix(nodeSecret);
+  const opened = await openRedis({ url, prefix, node, log });
+  life.add('Redis', () => opened.close());
+  const earlier = opened.withPrefix(EARLIER_PREFIX);
+  const earlierNodes = new EarlierNodes({ redis: earlier, nodeSecret, clock });
+  // A rolling upgrade: until all nodes were stopped once, they share the names of the version that it began with.
+  const isEarlier = await earlierNodes.areThere();
+  const redis = isEarlier ? earlier : opened;
+  if (isEarlier)
+    log.warn(
+      { event: 'redis.names_of_earlier_version' },
+      'nodes use the names in Redis of an earlier version, which other installations share: stop all nodes once after the upgrade',
+    );
   const limits = createRedisLimits({ redis, fallback: createMemoryLimits(clock), clock, log });
   life.add('limits', () => limits.close());
   const changes = await createSqlChanges({ db: database.db, clock, log });
@@ -114,6 +136,24 @@ async function severalNodes(
   const cipher = createBusCipher<EventBatch>(nodeSecret, { purpose: 'events v1' });
   const messageEvents = createRedisMessageEvents({ redis, local: feed, cipher, clock });
   life.add('message events', () => messageEvents.close());
+  const nodes = new NodeWatch({
+    self: { node, host: hostname(), prefix, isEarlier },
+    announce: (notice) => changes.announce('node', notice),
+    listen: (listener) => changes.listen('node', listener),
+    redis,
+    hasEarlierNodes: async () => !isEarlier && (await earlierNodes.areThere()),
+    clock,
+    log,
+  });
+  life.add('watch of the nodes', () => nodes.close());
   const checks = [{ name: 'redis', check: () => redis.ping() }];
-  return { switchboard, changes, broadcast, limits, messageEvents, checks };
+  return {
+    switchboard,
+    changes,
+    broadcast,
+    limits,
+    messageEvents,
+    checks,
+    separations: () => nodes.separations(),
+  };
 }

@@ -32,6 +32,7 @@ export interface IssuesDeps {
   readonly unreadableTokens: () => Promise<IssueFacts['unreadableTokens']>;
   readonly lines: LineWatch;
   readonly occurrences: IssueOccurrences;
+  readonly separations: () => IssueFacts['separations'];
 }
 
 /** Recent occurrences on this node. */
@@ -50,7 +51,17 @@ const REPORT_MS = 60_000;
 /** Composes the check that opens and closes issues, and the figures of the last day. */
 export function composeIssues(
   context: BridgeContext,
-  { database, journal, suspects, overview, tenants, unreadableTokens, lines, occurrences }: IssuesDeps,
+  {
+    database,
+    journal,
+    suspects,
+    overview,
+    tenants,
+    unreadableTokens,
+    lines,
+    occurrences,
+    separations,
+  }: IssuesDeps,
 ): (app: FastifyInstance) => void {
   const { config, clock, log, life, metrics, node } = context;
   const issues = createSqlIssues({ db: database.db, clock });
@@ -97,6 +108,7 @@ export function composeIssues(
         locationIds: byLicense.get(id)?.sort() ?? [],
       })),
       contended: occurrences.contended.all(),
+      separations: separations(),
       disk,
     };
   }

@@ -14,6 +14,7 @@ const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
   seatsRefused: new Map(),
   licenses: [],
   contended: new Map(),
+  separations: new Set(),
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
   ...changed,
 });
@@ -106,6 +107,12 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
     { disk: { host: 'one', freeBytes: 4e9, totalBytes: 100e9 } },
     /one has 4000 MB left of 100000 MB/,
     /Free space/,
+  ],
+  [
+    'nodes_separate',
+    { separations: new Set(['redis', 'secret'] as const) },
+    /^Nodes of this database have different values of NODE_SECRET, or use different Redis servers: /,
+    /^Set NODE_SECRET .* Set REDIS_URL /,
   ],
 ])('%s', (kind, changed, sentence, action) => {
   const [found, ...others] = findIssues(facts(changed));

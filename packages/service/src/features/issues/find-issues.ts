@@ -48,6 +48,8 @@ export interface IssueFacts {
   }[];
   /** By location. */
   readonly contended: ReadonlyMap<string, Occurrences>;
+  /** Why other nodes of the database are not in Redis with this one. */
+  readonly separations: ReadonlySet<'secret' | 'redis' | 'version'>;
   readonly disk: { readonly host: string; readonly freeBytes: number; readonly totalBytes: number };
 }
 
@@ -74,6 +76,7 @@ export function findIssues(facts: IssueFacts): Finding[] {
     ...exhaustedSeats(facts),
     ...contendedLocations(facts),
     ...fullDisk(facts),
+    ...separateNodes(facts),
   ];
 }
 
@@ -234,6 +237,35 @@ function fullDisk({ disk: { host, freeBytes, totalBytes } }: IssueFacts): Findin
       sentence: `The disk of ${host} has ${Math.floor(freeBytes / 1_000_000)} MB left of ${Math.floor(totalBytes / 1_000_000)} MB.`,
       action:
         'Free space on it, or lower JOURNAL_RETENTION_DAYS and ASSET_RETENTION_DAYS. On a full disk nothing can be recorded.',
+      since: null,
+    },
+  ];
+}
+
+const CAUSES = {
+  secret: [
+    'have different values of NODE_SECRET',
+    'Set NODE_SECRET to the same value on all nodes, or on none, and restart them.',
+  ],
+  redis: ['use different Redis servers', 'Set REDIS_URL to the same Redis on all nodes, and restart them.'],
+  version: [
+    'run different versions with different names in Redis',
+    'Stop all nodes at the same time, and start them with the same version.',
+  ],
+} as const;
+
+/** In the same words on all nodes, which share the issue. */
+function separateNodes({ separations }: IssueFacts): Finding[] {
+  const causes = (['secret', 'redis', 'version'] as const).filter((cause) => separations.has(cause));
+  if (causes.length === 0) return [];
+  const because = causes.map((cause) => CAUSES[cause][0]).join(', or ');
+  return [
+    {
+      kind: 'nodes_separate',
+      subject: '',
+      locationIds: null,
+      sentence: `Nodes of this database ${because}: each takes the Macs of the others for not connected, so that webhooks fail.`,
+      action: `${causes.map((cause) => CAUSES[cause][1]).join(' ')} The log event \`cluster.node_separate\` names the hosts.`,
       since: null,
     },
   ];

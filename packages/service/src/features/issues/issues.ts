@@ -19,6 +19,7 @@ export const ISSUE_KINDS = [
   'seats_exhausted',
   'location_contended',
   'disk_almost_full',
+  'nodes_separate',
 ] as const;
 
 /** A problem that a node sees now. */

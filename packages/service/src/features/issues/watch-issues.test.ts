@@ -21,6 +21,7 @@ const NOTHING: IssueFacts = {
   seatsRefused: new Map(),
   licenses: [],
   contended: new Map(),
+  separations: new Set(),
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
 };
 

@@ -28,7 +28,7 @@ describe.skipIf(!(await hasRedis()))('broadcast: Redis', () => {
   afterAll(() => cleanup.run());
 
   async function openNode(node: string, secret = 'ours') {
-    const redis = await openRedis(url, silentLog);
+    const redis = await openRedis({ url, prefix: 'test:', log: silentLog });
     cleanup.add(() => redis.close());
     const broadcast = await createRedisBroadcast({
       redis,
@@ -60,7 +60,7 @@ describe.skipIf(!(await hasRedis()))('broadcast: Redis', () => {
   it('T42 publishes only what the cipher has sealed', async () => {
     const node = await openNode('5');
     const seen: Buffer[] = [];
-    await node.redis.subscribe('footbridge:broadcast', (sealed) => seen.push(sealed));
+    await node.redis.subscribe('broadcast', (sealed) => seen.push(sealed));
     node.broadcast.publish('captured', 'CANARY');
     await until(() => seen.length > 0);
     expect(Buffer.concat(seen).includes('CANARY')).toBe(false);

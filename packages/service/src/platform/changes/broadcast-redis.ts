@@ -20,7 +20,7 @@ export interface BroadcastMessage {
   readonly content: unknown;
 }
 
-const CHANNEL = 'footbridge:broadcast';
+const CHANNEL = 'broadcast';
 
 /** Redis pub/sub: a node that is disconnected misses messages. */
 export async function createRedisBroadcast({

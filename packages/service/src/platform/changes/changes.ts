@@ -1,6 +1,6 @@
 /**
  * What changed: the key allowlist, a license, a device, the owner of a location, a stored token, a removed token, a text capture, the messages
- * that ended a process, the data of a person (who is not named: the subject is the location).
+ * that ended a process, the data of a person (who is not named: the subject is the location), a node that runs.
  */
 export const TOPICS = [
   'keys',
@@ -12,6 +12,7 @@ export const TOPICS = [
   'capture',
   'suspect',
   'person_erased',
+  'node',
 ] as const;
 export type Topic = (typeof TOPICS)[number];
 

@@ -26,7 +26,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
 
   /** Without `timeoutMs`, a node counts for itself as soon as a busy machine delays a response by half a second. */
   const open = async (clock: Clock = systemClock, timeoutMs?: number) => {
-    const redis = await openRedis(server.url, silentLog);
+    const redis = await openRedis({ url: server.url, prefix: 'test:', log: silentLog });
     let calls = 0;
     const run: Redis['run'] = (script, keys, args, ms) => {
       calls++;
@@ -47,7 +47,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
 
   limitsContract('Redis', async () => ({
     limits: await open(systemClock, PATIENT_MS),
-    pass: (ms) => ageKeys(server.url, 'footbridge:limit:*', ms),
+    pass: (ms) => ageKeys(server.url, 'test:limit:*', ms),
   }));
 
   it('L6 allows exactly the limit over four nodes together', async () => {
@@ -95,7 +95,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
     await node.take({ name: 'kept', max: 2, windowSec: 60 }, 'loc-4711');
     const client = createClient({ url: server.url });
     await client.connect();
-    const keys = await client.keys('footbridge:limit:kept:*');
+    const keys = await client.keys('test:limit:kept:*');
     expect(keys).toHaveLength(1);
     for (const key of keys) {
       expect(await client.pTTL(key)).toBeGreaterThan(0);

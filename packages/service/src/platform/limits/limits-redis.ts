@@ -71,4 +71,4 @@ export function createRedisLimits({ redis, fallback, clock, log }: RedisLimitsDe
 
 /** Keys contain a hash: it accepts any id and keeps locations and addresses unreadable in Redis. */
 const keyOf = (limit: Limit, key: string) =>
-  `footbridge:limit:${limit.name}:{${hash('sha256', key, 'base64url').slice(0, 22)}}`;
+  `limit:${limit.name}:{${hash('sha256', key, 'base64url').slice(0, 22)}}`;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 import { afterReading } from '@footbridge/runtime/after-reading';
@@ -22,6 +22,7 @@ export function loadScript(file: URL): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
+/** Keys and channels are given without the prefix of the installation. */
 export interface Redis {
   /**
    * Runs a script. Rejects with EngineError when Redis is unavailable or does not respond within `timeoutMs`. The script may still
@@ -43,17 +44,32 @@ export interface Redis {
    * node has received everything that Redis sent, and no other node can use Redis either. A timeout is not enough.
    */
   isDown(): Promise<boolean>;
+  /** Resolves with whether a node with this id has used this Redis, with this prefix, within the last 10 s. */
+  hasNode(node: string): Promise<boolean>;
+  /** Returns the same connections with another prefix. */
+  withPrefix(prefix: string): Redis;
   close(): Promise<void>;
+}
+
+export interface RedisOptions {
+  readonly url: string;
+  /** Begins every key and channel; see `keyPrefix`. */
+  readonly prefix: string;
+  /** The id of this node. */
+  readonly node?: string;
+  readonly log: Log;
+  readonly silentMs?: number | undefined;
 }
 
 const TIMEOUT_MS = 1000;
 /** A server that stays unusable is left this often. */
 const LEAVE_MS = 1000;
-/** A write: Redis responds to PING also when it is full, or a replica. */
-const PING = ['SET', 'footbridge:alive', '', 'PX', '10000'];
-
 /** Two connections: one for commands, one for subscriptions. Both reconnect by themselves; commands fail at once while Redis is unavailable. */
-export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Promise<Redis> {
+export async function openRedis(options: RedisOptions): Promise<Redis> {
+  const { url, prefix, node = randomUUID(), log, silentMs = SILENT_MS } = options;
+  const aliveKey = (one: string) => `${prefix}alive:${one}`;
+  // A write: Redis responds to PING also when it is full, or a replica.
+  const alive = ['SET', aliveKey(node), '', 'PX', '10000'];
   const listeners: (() => void)[] = [];
   const onReconnect = () => {
     for (const listener of listeners) listener();
@@ -73,7 +89,7 @@ export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Pr
     onReconnect();
   };
   const deps = { url, log, silentMs, onUnusable };
-  const commands = new RedisConnection({ ...deps, name: 'commands', ping: PING, onReconnect: onCommands });
+  const commands = new RedisConnection({ ...deps, name: 'commands', ping: alive, onReconnect: onCommands });
   const subscriptions = new RedisConnection({ ...deps, name: 'subscriptions', ping: ['PING'], onReconnect });
   const close = () => {
     commands.close();
@@ -102,18 +118,25 @@ export async function openRedis(url: string, log: Log, silentMs = SILENT_MS): Pr
     }
   }
 
-  return {
-    run: (script, keys, args, timeoutMs = TIMEOUT_MS) => withTimeout(run(script, keys, args), timeoutMs),
+  const withPrefix = (names: string): Redis => ({
+    run(script, keys, args, timeoutMs = TIMEOUT_MS) {
+      const named = keys.map((key) => names + key);
+      return withTimeout(run(script, named, args), timeoutMs);
+    },
     publish: (channel, message) =>
-      withTimeout(commands.send<number>(['PUBLISH', channel, message]), TIMEOUT_MS),
-    subscribe: (channel, listener) => subscriptions.subscribe(channel, listener),
+      withTimeout(commands.send<number>(['PUBLISH', names + channel, message]), TIMEOUT_MS),
+    subscribe: (channel, listener) => subscriptions.subscribe(names + channel, listener),
     onReconnect: (listener) => void listeners.push(listener),
-    ping: async () => void (await withTimeout(commands.send(PING), TIMEOUT_MS)),
+    ping: async () => void (await withTimeout(commands.send(alive), TIMEOUT_MS)),
     isDown: async () => commands.endedHealthy && subscriptions.endedHealthy && (await isRedisDown(url)),
+    hasNode: async (one) =>
+      (await withTimeout(commands.send<number>(['EXISTS', aliveKey(one)]), TIMEOUT_MS)) === 1,
+    withPrefix,
     async close() {
       close();
     },
-  };
+  });
+  return withPrefix(prefix);
 }
 
 function withTimeout<T>(response: Promise<T>, ms: number): Promise<T> {

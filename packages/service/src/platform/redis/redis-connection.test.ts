@@ -40,7 +40,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     const proxy = await startFaultProxy({ to: server.url });
     cleanup.add(() => proxy.stop());
     const open = async (url: string) => {
-      const redis = await openRedis(url, silentLog, silentMs);
+      const redis = await openRedis({ url, prefix: 'test:', log: silentLog, silentMs });
       cleanup.add(() => redis.close());
       return redis;
     };
@@ -75,14 +75,14 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     );
     silence.remove();
     await isReceived(other, received, 'after');
-    await redis.run(SCRIPT, ['unknown-key'], []);
+    await redis.run(SCRIPT, ['unknown-key', 'since'], []);
     expect(reconnects()).toBeGreaterThan(0);
   });
 
   it('receives each message once after connections were replaced while connecting', async () => {
     const server = await startRedis();
     cleanup.add(() => server.stop());
-    const redis = await openRedis(server.url, silentLog, 500);
+    const redis = await openRedis({ url: server.url, prefix: 'test:', log: silentLog, silentMs: 500 });
     cleanup.add(() => redis.close());
     const received: string[] = [];
     await redis.subscribe('news', (message) => void received.push(message.toString()));
@@ -104,7 +104,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
 
   it('sends scripts and subscriptions again to a restarted Redis', async () => {
     const { server, redis, other, received, reconnects } = await start();
-    await redis.run(SCRIPT, ['unknown-key'], []);
+    await redis.run(SCRIPT, ['unknown-key', 'since'], []);
     await server.restart();
     await until(
       () =>
@@ -114,7 +114,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
         ),
       { every: 50 },
     );
-    await redis.run(SCRIPT, ['unknown-key'], []);
+    await redis.run(SCRIPT, ['unknown-key', 'since'], []);
     await until(
       () =>
         other.ping().then(
@@ -152,7 +152,7 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     await server.command('CONFIG SET maxmemory 1');
     await expect(redis.ping()).rejects.toThrow('the Redis command failed');
     await sleep(1000);
-    await redis.run(SCRIPT, ['unknown-key'], []);
+    await redis.run(SCRIPT, ['unknown-key', 'since'], []);
     await server.command('CONFIG SET maxmemory 0');
     await redis.ping();
     expect(reconnects()).toBe(0);

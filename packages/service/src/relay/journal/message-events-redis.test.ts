@@ -35,7 +35,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
   });
 
   async function openNode() {
-    const redis = await openRedis(server.url, silentLog);
+    const redis = await openRedis({ url: server.url, prefix: 'test:', log: silentLog });
     const local = new RecentEvents('boot');
     const events = createRedisMessageEvents({ redis, local, cipher: CIPHER, clock: systemClock });
     return {
@@ -68,9 +68,9 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
       for (let count = 0; count < 1000; count++) node.happen(`${round}-${count}`);
       await until(() => names.includes(`${round}-999`));
     }
-    expect(await client.xLen('footbridge:events')).toBe(400);
-    expect(await client.pTTL('footbridge:events')).toBeGreaterThan(0);
-    const entries = await client.xRange('footbridge:events', '-', '+', { COUNT: 1 });
+    expect(await client.xLen('test:events')).toBe(400);
+    expect(await client.pTTL('test:events')).toBeGreaterThan(0);
+    const entries = await client.xRange('test:events', '-', '+', { COUNT: 1 });
     expect(Buffer.from(entries?.[0]?.message['e'] ?? '', 'base64').toString()).not.toContain('contact-1');
   });
 

@@ -30,7 +30,7 @@ interface Follower {
 
 const APPEND = loadScript(new URL('scripts/append-events.lua', import.meta.url));
 const READ = loadScript(new URL('scripts/read-events.lua', import.meta.url));
-const STREAM = 'footbridge:events';
+const STREAM = 'events';
 const EXPIRY_MS = 3_600_000;
 /** With 50 events each, about 8 MB at most. */
 const MAX_ENTRIES = 400;

@@ -38,7 +38,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
   beforeEach(async () => {
     server = await startRedis();
     // It has been running for a while: a missing lease proves that no Mac is connected.
-    await server.command('SET footbridge:since 1');
+    await server.command('SET test:since 1');
     location = freshLocation();
   });
   afterEach(async () => {
@@ -50,7 +50,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
   async function node(through: (redis: Redis) => Redis = (unchanged) => unchanged): Promise<TestNode> {
     const clock = new SkippingClock({ stopped: true });
     const ledger = new SendLedger({ clock, onDrop: () => {} });
-    const redis = await openRedis(server.url, silentLog);
+    const redis = await openRedis({ url: server.url, prefix: 'test:', log: silentLog });
     const name = newRequestId();
     let [copied, broadcasts] = [0, 0];
     const counted = through(redis);
@@ -58,7 +58,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
       redis: {
         ...counted,
         publish(channel, message) {
-          if (channel === 'footbridge:nodes') broadcasts++;
+          if (channel === 'nodes') broadcasts++;
           return counted.publish(channel, message);
         },
       },
@@ -89,8 +89,8 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
 
   /** Resolves once Redis has noticed that the connections of the node are closed: until then it counts as a subscriber. */
   async function isGone(name: string): Promise<void> {
-    const observer = await openRedis(server.url, silentLog);
-    await until(async () => (await observer.publish(`footbridge:node:${name}`, Buffer.alloc(0))) === 0);
+    const observer = await openRedis({ url: server.url, prefix: 'test:', log: silentLog });
+    await until(async () => (await observer.publish(`node:${name}`, Buffer.alloc(0))) === 0);
     await observer.close();
   }
 
@@ -254,7 +254,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
       await node((redis) => ({
         ...redis,
         publish: (channel, message) =>
-          isAway && channel === 'footbridge:nodes'
+          isAway && channel === 'nodes'
             ? Promise.reject(new EngineError('redis', 'away'))
             : redis.publish(channel, message),
       })),

@@ -209,6 +209,6 @@ const nameOf = (locationId: LocationId): string => hash('sha256', locationId, 'b
 
 const unconfirmedField = (deviceId: string) => `unconfirmed:${deviceId}`;
 
-const SINCE = 'footbridge:since';
+const SINCE = 'since';
 
-const keyOf = (name: string, field: string) => `footbridge:{${name.charAt(0)}}:${name}:${field}`;
+const keyOf = (name: string, field: string) => `{${name.charAt(0)}}:${name}:${field}`;

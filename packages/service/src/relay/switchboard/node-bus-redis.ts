@@ -451,5 +451,5 @@ function partsOf(frames: readonly HandedFrame[]): HandedFrame[][] {
   return parts;
 }
 
-const ALL_NODES = 'footbridge:nodes';
-const channelOf = (node: string) => `footbridge:node:${node}`;
+const ALL_NODES = 'nodes';
+const channelOf = (node: string) => `node:${node}`;

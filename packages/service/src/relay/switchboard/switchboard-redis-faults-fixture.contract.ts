@@ -49,7 +49,7 @@ export function useRedisNodes(): RedisNodes {
     fixture.clock = new SkippingClock();
     fixture.server = await startRedis();
     // It has been running for a while: a missing lease proves that no Mac is connected.
-    await fixture.server.command('SET footbridge:since 1');
+    await fixture.server.command('SET test:since 1');
   });
   afterEach(async () => {
     boards.length = 0;
@@ -62,7 +62,7 @@ export function useRedisNodes(): RedisNodes {
     clock = fixture.clock,
     through = (redis) => redis,
   }: NodeOptions = {}): Promise<TestNode> {
-    const redis = await openRedis(fixture.server.url, silentLog);
+    const redis = await openRedis({ url: fixture.server.url, prefix: 'test:', log: silentLog });
     const name = newRequestId();
     const warnings: string[] = [];
     const ledger = new SendLedger({ clock, onDrop: () => {} });

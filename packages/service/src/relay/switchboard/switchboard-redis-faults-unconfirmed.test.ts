@@ -125,7 +125,7 @@ describe.skipIf(!(await hasRedis()))('the unconfirmed frames of the Redis switch
     await a.board.release(await bound(a.board, location, connect('device-1')));
     await bound(a.board, location, connect('device-1'));
     await b.board.send(location, sendFrame());
-    const others = published.filter(({ channel }) => channel !== `footbridge:node:${b.name}`);
+    const others = published.filter(({ channel }) => channel !== `node:${b.name}`);
     expect(others).toHaveLength(1);
   });
 });

@@ -15,7 +15,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
   beforeAll(async () => {
     server = await startRedis();
     // It has been running for a while: a missing lease proves that no Mac is connected.
-    await server.command('SET footbridge:since 1');
+    await server.command('SET test:since 1');
   });
   afterAll(() => server.stop());
 
@@ -23,7 +23,7 @@ describe.skipIf(!(await hasRedis()))('with Redis', () => {
     switchboardContract(`Redis, ${count} nodes`, async ({ contention }) => {
       const nodes = await Promise.all(
         Array.from({ length: count }, async () => {
-          const redis = await openRedis(server.url, silentLog);
+          const redis = await openRedis({ url: server.url, prefix: 'test:', log: silentLog });
           const node = await createRedisSwitchboard({
             redis,
             nodeSecret: 'a secret that all nodes share',
