@@ -1,6 +1,6 @@
 import { list, nullable, object, strict } from '../schema.ts';
 import { call } from './call.ts';
-import { flag, label, locationId, text, time } from './parts.ts';
+import { flag, label, locationId, next, page, text, time } from './parts.ts';
 
 const token = {
   id: text,
@@ -29,7 +29,8 @@ export const createToken = call('POST', '/operator/tokens', {
 export const listTokens = call('GET', '/operator/tokens', {
   summary: 'The tokens',
   locations: 'none',
-  response: object({ tokens: list(object(token)) }),
+  query: strict({}, page),
+  response: object({ tokens: list(object(token)) }, next),
 });
 
 export const removeToken = call('DELETE', '/operator/tokens/:id', {

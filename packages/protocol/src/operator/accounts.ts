@@ -5,7 +5,9 @@ import {
   flag,
   label,
   liveness,
+  next,
   oneOf,
+  page,
   rowId,
   text,
   textOrNull,
@@ -74,7 +76,8 @@ export const createLicense = call('POST', '/operator/licenses', {
 export const listLicenses = call('GET', '/operator/licenses', {
   summary: 'The licenses',
   locations: 'none',
-  response: object({ licenses: list(license) }),
+  query: strict({}, page),
+  response: object({ licenses: list(license) }, next),
 });
 
 export const changeLicense = call('PATCH', '/operator/licenses/:id', {
@@ -89,7 +92,8 @@ export const changeLicense = call('PATCH', '/operator/licenses/:id', {
 export const listDevices = call('GET', '/operator/devices', {
   summary: 'The Macs that took a seat',
   locations: 'none',
-  response: object({ devices: list(device) }),
+  query: strict({}, page),
+  response: object({ devices: list(device) }, next),
 });
 
 export const revokeDevice = call('POST', '/operator/devices/:id/revoke', {
@@ -109,7 +113,8 @@ export const restoreDevice = call('POST', '/operator/devices/:id/restore', {
 export const listLocations = call('GET', '/operator/locations', {
   summary: 'The locations and their Macs',
   locations: 'filtered',
-  response: object({ locations: list(location) }),
+  query: strict({}, page),
+  response: object({ locations: list(location) }, next),
   notes:
     '`claimed`: a Mac claimed the location, and the operator has not confirmed it by assigning it. `connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',
 });

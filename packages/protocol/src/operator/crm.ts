@@ -1,6 +1,18 @@
 import { list, nullable, object, strict } from '../schema.ts';
 import { call } from './call.ts';
-import { atMost, count, countOrNull, flag, oneOf, text, textOrNull, time, timeOrNull } from './parts.ts';
+import {
+  atMost,
+  count,
+  countOrNull,
+  flag,
+  next,
+  oneOf,
+  page,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+} from './parts.ts';
 
 /** Why the service cannot read the tokens, and what to do. */
 const tokenProblem = nullable(object({ sentence: text, action: text }));
@@ -8,28 +20,32 @@ const tokenProblem = nullable(object({ sentence: text, action: text }));
 export const listGrants = call('GET', '/operator/grants', {
   summary: 'The grants of the CRM, without their tokens',
   locations: 'none',
-  response: object({
-    grants: list(
-      object({
-        kind: oneOf('location', 'company'),
-        ownerId: text,
-        companyId: textOrNull,
-        state: text,
-        expiresAt: timeOrNull,
-        refreshedAt: time,
-        lastError: textOrNull,
-        problem: tokenProblem,
-      }),
-    ),
-    privateTokens: list(
-      object({
-        locationId: text,
-        state: oneOf('active', 'unreadable'),
-        updatedAt: time,
-        problem: tokenProblem,
-      }),
-    ),
-  }),
+  query: strict({}, page),
+  response: object(
+    {
+      grants: list(
+        object({
+          kind: oneOf('location', 'company'),
+          ownerId: text,
+          companyId: textOrNull,
+          state: text,
+          expiresAt: timeOrNull,
+          refreshedAt: time,
+          lastError: textOrNull,
+          problem: tokenProblem,
+        }),
+      ),
+      privateTokens: list(
+        object({
+          locationId: text,
+          state: oneOf('active', 'unreadable'),
+          updatedAt: time,
+          problem: tokenProblem,
+        }),
+      ),
+    },
+    next,
+  ),
   notes:
     '`state` is `expected`, `active`, `reauth_required`, `uninstalled` or `unreadable`; `problem` says why tokens are unreadable and what to do, else it is null.',
 });
@@ -92,7 +108,8 @@ export const addKey = call('POST', '/operator/keys', {
 export const listKeys = call('GET', '/operator/keys', {
   summary: 'The keys that signatures are verified with',
   locations: 'none',
-  response: object({ keys: list(key) }),
+  query: strict({}, page),
+  response: object({ keys: list(key) }, next),
   notes:
     '`lastUsedAt` is when this node last verified a webhook with the key, or null when it has not since its start.',
 });

@@ -30,6 +30,12 @@ export const label = {
 /** The id of a row of the service. */
 export const rowId = { type: 'string', pattern: '^[\\w-]{1,64}$', description: 'an id' } as const;
 export const cursor = atMost(1024);
+/** The entries of a page, unless `limit` asks for fewer. */
+export const MAX_PAGE = 1000;
+/** The query of a list that can grow: `after` is the `next` of the page before. */
+export const page = { limit: upTo(MAX_PAGE), after: cursor } as const;
+/** Present when the list goes on after this page. */
+export const next = { next: text } as const;
 /** A phone number or an email address. */
 export const handle = atMost(256);
 

@@ -1,6 +1,19 @@
 import { list, nullable, object, strict } from '../schema.ts';
 import { call } from './call.ts';
-import { atMost, count, flag, handle, oneOf, optOut, text, textOrNull, time, upTo } from './parts.ts';
+import {
+  atMost,
+  count,
+  flag,
+  handle,
+  next,
+  oneOf,
+  optOut,
+  page,
+  text,
+  textOrNull,
+  time,
+  upTo,
+} from './parts.ts';
 import { trail } from './message.ts';
 
 const MAX_ROWS = 2000;
@@ -109,10 +122,14 @@ const retention = { locationId: text, journalDays: days, assetDays: days };
 export const listRetention = call('GET', '/operator/privacy/retention', {
   summary: 'How long the data of locations is kept',
   locations: 'filtered',
-  response: object({
-    defaults: object({ journalDays: count, assetDays: count }),
-    locations: list(object(retention)),
-  }),
+  query: strict({}, page),
+  response: object(
+    {
+      defaults: object({ journalDays: count, assetDays: count }),
+      locations: list(object(retention)),
+    },
+    next,
+  ),
   notes: 'Null means the default.',
 });
 

@@ -8,7 +8,9 @@ import {
   detail,
   flag,
   liveness,
+  next,
   oneOf,
+  page,
   rowId,
   text,
   textOrNull,
@@ -33,52 +35,58 @@ const link = oneOf(...LINKS);
 export const listTenants = call('GET', '/operator/tenants', {
   summary: 'Whether each tenant can text, link by link',
   locations: 'filtered',
-  query: strict({}, { search: atMost(256), limit: upTo(10_000) }),
-  response: object({
-    total: count,
-    broken: count,
-    found: count,
-    tenants: list(
-      object({
-        locationId: text,
-        license: textOrNull,
-        claimed: flag,
-        liveness,
-        links: list(
-          object({
-            name: link,
-            state: oneOf('ok', 'waiting', 'unknown', 'broken'),
-            sentence: text,
-            since: timeOrNull,
-          }),
-        ),
-        problem: nullable(object({ link, sentence: text, action: text, since: timeOrNull })),
-      }),
-    ),
-  }),
+  query: strict({}, { search: atMost(256), limit: upTo(10_000), after: page.after }),
+  response: object(
+    {
+      total: count,
+      broken: count,
+      found: count,
+      tenants: list(
+        object({
+          locationId: text,
+          license: textOrNull,
+          claimed: flag,
+          liveness,
+          links: list(
+            object({
+              name: link,
+              state: oneOf('ok', 'waiting', 'unknown', 'broken'),
+              sentence: text,
+              since: timeOrNull,
+            }),
+          ),
+          problem: nullable(object({ link, sentence: text, action: text, since: timeOrNull })),
+        }),
+      ),
+    },
+    next,
+  ),
   notes:
-    'The links are in the order in which a message uses them. Their state is `ok`, `waiting` (not used yet), `unknown` (the Mac has not reported it) or `broken`; `problem` is the first broken one. Tenants with a problem are first. `search` looks in the location id and the license; `total` and `broken` count all tenants, `found` those that match.',
+    'The links are in the order in which a message uses them. Their state is `ok`, `waiting` (not used yet), `unknown` (the Mac has not reported it) or `broken`; `problem` is the first broken one. Tenants with a problem are first. `search` looks in the location id and the license; `total` and `broken` count all tenants, `found` those that match. `limit` is at most 10,000.',
 });
 
 export const listIssues = call('GET', '/operator/issues', {
   summary: 'What is wrong, since when, and what to do',
   locations: 'filtered',
-  query: strict({}, { state: oneOf('open', 'closed') }),
-  response: object({
-    issues: list(
-      object({
-        id: text,
-        kind: text,
-        locationIds: nullable(list(text)),
-        sentence: text,
-        action: text,
-        since: time,
-        closedAt: timeOrNull,
-      }),
-    ),
-  }),
+  query: strict({}, { state: oneOf('open', 'closed'), ...page }),
+  response: object(
+    {
+      issues: list(
+        object({
+          id: text,
+          kind: text,
+          locationIds: nullable(list(text)),
+          sentence: text,
+          action: text,
+          since: time,
+          closedAt: timeOrNull,
+        }),
+      ),
+    },
+    next,
+  ),
   notes:
-    '`state` is `open` by default. The issues of all nodes; `locationIds` is null when all locations are affected, and `closedAt` is null while the issue is open. The oldest open issue is first, and of the closed ones the last 200, newest first. [The kinds](operate.md#issues).',
+    '`state` is `open` by default. The issues of all nodes; `locationIds` is null when all locations are affected, and `closedAt` is null while the issue is open. The oldest open issue is first, and the newest closed one; `limit` is 200 for closed ones unless it is given. [The kinds](operate.md#issues).',
 });
 
 export const showAlerts = call('GET', '/operator/alerts', {

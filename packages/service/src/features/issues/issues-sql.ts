@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
 import { batches } from '../../platform/batcher.ts';
@@ -64,28 +65,34 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
         return closed;
       }),
 
-    listOpen: () =>
+    listOpen: (page) =>
       withEngineError(async () => {
-        const rows = await db
+        let query = db
           .selectFrom('issues')
           .selectAll()
           .where('closed_at', 'is', null)
           .orderBy('since')
-          .orderBy('id')
-          .execute();
-        return rows.map(issueOf);
+          .orderBy('id');
+        if (page !== undefined) query = query.limit(page.limit);
+        if (page?.after !== undefined) {
+          const { at, id } = page.after;
+          query = query.where(sql<boolean>`(since, id) > (${at}, ${id})`);
+        }
+        return (await query.execute()).map(issueOf);
       }),
 
-    listClosed: (limit) =>
+    listClosed: ({ limit, after }) =>
       withEngineError(async () => {
-        const rows = await db
+        const page = db
           .selectFrom('issues')
           .selectAll()
           .where('closed_at', 'is not', null)
           .orderBy('closed_at', 'desc')
-          .orderBy('id')
-          .limit(limit)
-          .execute();
+          .orderBy('id', 'desc')
+          .limit(limit);
+        const rows = await (
+          after === undefined ? page : page.where(sql<boolean>`(closed_at, id) < (${after.at}, ${after.id})`)
+        ).execute();
         return rows.map(issueOf);
       }),
 

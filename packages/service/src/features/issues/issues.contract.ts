@@ -1,7 +1,7 @@
 import type { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Finding, Issues } from './issues.ts';
+import type { Finding, Issue, Issues } from './issues.ts';
 
 interface Opened {
   readonly issues: Issues;
@@ -61,7 +61,7 @@ export function issuesContract(name: string, open: () => Promise<Opened>): void 
       expect((await issues.close([id])).map(({ closedAt }) => closedAt)).toEqual([clock.now()]);
       expect(await issues.close([id])).toEqual([]);
       expect(await issues.listOpen()).toEqual([]);
-      expect((await issues.listClosed(10)).map((issue) => issue.id)).toEqual([id]);
+      expect((await issues.listClosed({ limit: 10 })).map((issue) => issue.id)).toEqual([id]);
       expect(await issues.open([finding('loc1')], 'a')).toHaveLength(1);
     });
 
@@ -90,8 +90,40 @@ export function issuesContract(name: string, open: () => Promise<Opened>): void 
       await issues.close([first?.id ?? '']);
       await clock.advance(1000);
       await issues.prune(clock.now());
-      expect(await issues.listClosed(10)).toEqual([]);
+      expect(await issues.listClosed({ limit: 10 })).toEqual([]);
       expect(await issues.listOpen()).toHaveLength(1);
+    });
+
+    it('reads the pages of open and of closed issues, each issue once and in order', async () => {
+      const { issues, clock } = opened;
+      for (let count = 0; count < 5; count++) {
+        // Pairs of them have the same time.
+        if (count % 2 === 0) await clock.advance(1000);
+        await issues.open([finding(`loc${count}`)], 'a');
+      }
+      const all = await issues.listOpen();
+      const pages: Issue[] = [];
+      for (let last: Issue | undefined; ; last = pages.at(-1)) {
+        const after = last && { at: last.since, id: last.id };
+        const page = await issues.listOpen({ limit: 2, after });
+        pages.push(...page);
+        if (page.length < 2) break;
+      }
+      expect(pages).toEqual(all);
+
+      await issues.close(all.slice(0, 3).map(({ id }) => id));
+      await clock.advance(1000);
+      await issues.close(all.slice(3).map(({ id }) => id));
+      const closed = await issues.listClosed({ limit: 10 });
+      expect(closed).toHaveLength(5);
+      const closedPages: Issue[] = [];
+      for (let last: Issue | undefined; ; last = closedPages.at(-1)) {
+        const after = last && { at: last.closedAt ?? 0, id: last.id };
+        const page = await issues.listClosed({ limit: 2, after });
+        closedPages.push(...page);
+        if (page.length < 2) break;
+      }
+      expect(closedPages).toEqual(closed);
     });
   });
 }

@@ -1,3 +1,5 @@
+import type { TimedPage } from '../../platform/timed-page.ts';
+
 /** The kinds of issues. */
 export const ISSUE_KINDS = [
   'mac_offline',
@@ -61,8 +63,9 @@ export interface Issues {
   confirm(ids: readonly string[], node: string): Promise<void>;
   reword(id: string, words: Pick<Finding, 'sentence' | 'action' | 'locationIds'>): Promise<void>;
   close(ids: readonly string[]): Promise<Issue[]>;
-  listOpen(): Promise<Issue[]>;
-  listClosed(limit: number): Promise<Issue[]>;
+  /** Lists all or a page. The place of an open issue has the time when it began, that of a closed one when it was closed. */
+  listOpen(page?: TimedPage): Promise<Issue[]>;
+  listClosed(page: TimedPage): Promise<Issue[]>;
   /** Deletes issues that were closed before this time. */
   prune(closedBefore: number): Promise<void>;
 }

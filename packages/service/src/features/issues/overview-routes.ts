@@ -29,7 +29,7 @@ export function overviewRoutes({ traffic, locations, issues, macHistory }: Overv
         traffic.show(scope === null ? undefined : [...scope]),
         locations(),
         issues.listOpen(),
-        issues.listClosed(MAX_CLOSED),
+        issues.listClosed({ limit: MAX_CLOSED }),
       ]);
       const own = all.filter(({ locationId, state }) => state === 'bound' && mayAccess(request, locationId));
       const visible = visibleIssues([...open, ...closed], scope);

@@ -1,3 +1,4 @@
+import type { TimedPage, TimedPlace } from '../../platform/timed-page.ts';
 import type { Issue } from './issues.ts';
 
 /** Returns the issues of these locations, and none that affect the whole service. Null: all issues. */
@@ -7,6 +8,24 @@ export function visibleIssues(issues: readonly Issue[], locations: ReadonlySet<s
     const locationIds = issue.locationIds?.filter((locationId) => locations.has(locationId)) ?? [];
     return locationIds.length === 0 ? [] : [{ ...issue, locationIds }];
   });
+}
+
+/** Reads issues until `limit` of them are visible, and at most as many at once. */
+export async function readVisible(
+  { limit, after }: TimedPage,
+  locations: ReadonlySet<string> | null,
+  read: (page: TimedPage) => Promise<readonly Issue[]>,
+  placeOf: (issue: Issue) => TimedPlace,
+): Promise<Issue[]> {
+  const visible: Issue[] = [];
+  let from = after;
+  for (;;) {
+    const some = await read({ limit, after: from });
+    visible.push(...visibleIssues(some, locations));
+    const last = some.at(-1);
+    if (visible.length >= limit || some.length < limit || last === undefined) return visible.slice(0, limit);
+    from = placeOf(last);
+  }
 }
 
 /** Returns how many of these issues were open at each of the times. */

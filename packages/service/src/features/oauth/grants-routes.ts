@@ -9,8 +9,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Audit } from '../../platform/operator/audit.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
-import type { Grants, GrantView } from './grants.ts';
+import type { GrantKind, Grants, GrantView } from './grants.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
+import { namedPlace, readNamedPlace, readPage } from '../../platform/operator/pages.ts';
+import type { NamedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface GrantsRoutesDeps {
@@ -41,15 +43,22 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
   }
 
   return (app: FastifyInstance): void => {
-    serveCall(app, listGrants, async () => ({
-      grants: ((await grants?.list()) ?? []).map(view),
-      privateTokens: ((await grants?.privateTokens()) ?? []).map(({ locationId, updatedAt, isReadable }) => ({
-        locationId,
-        state: isReadable ? ('active' as const) : ('unreadable' as const),
-        updatedAt: isoTime(updatedAt),
-        problem: isReadable ? null : problemOf('private'),
-      })),
-    }));
+    serveCall(app, listGrants, async ({ query: { limit, after } }) => {
+      const from = readNamedPlace(after, ['company', 'location', 'private']);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => (grants === undefined ? Promise.resolve([]) : tokensAfter(grants, from, count)),
+        (last) =>
+          'ownerId' in last
+            ? namedPlace({ list: last.kind, id: last.ownerId })
+            : namedPlace({ list: 'private', id: last.locationId }),
+      );
+      return {
+        grants: entries.flatMap((entry) => ('ownerId' in entry ? [view(entry)] : [])),
+        privateTokens: entries.flatMap((entry) => ('ownerId' in entry ? [] : [privateView(entry)])),
+        ...next,
+      };
+    });
 
     serveCall(app, removeGrant, async ({ params: { locationId }, request }) => {
       if (!(await store().remove('location', locationId)))
@@ -73,6 +82,28 @@ export function grantsRoutes({ grants, changes, audit }: GrantsRoutesDeps) {
 const problemOf = (kind: keyof typeof UNREADABLE_TOKENS.actions) => ({
   sentence: UNREADABLE_TOKENS.sentence,
   action: UNREADABLE_TOKENS.actions[kind],
+});
+
+type PrivateToken = Awaited<ReturnType<Grants['privateTokens']>>[number];
+
+/** Resolves with the grants after a place, then with the private tokens. */
+async function tokensAfter(
+  grants: Grants,
+  place: NamedPlace<GrantKind | 'private'> | undefined,
+  limit: number,
+): Promise<(GrantView | PrivateToken)[]> {
+  if (place?.list === 'private') return await grants.privateTokens({ limit, after: place.id });
+  const after = place === undefined ? undefined : { kind: place.list, ownerId: place.id };
+  const page = await grants.list({ limit, after });
+  const rest = limit - page.length;
+  return rest === 0 ? page : [...page, ...(await grants.privateTokens({ limit: rest, after: '' }))];
+}
+
+const privateView = ({ locationId, updatedAt, isReadable }: PrivateToken) => ({
+  locationId,
+  state: isReadable ? ('active' as const) : ('unreadable' as const),
+  updatedAt: isoTime(updatedAt),
+  problem: isReadable ? null : problemOf('private'),
 });
 
 const view = (grant: GrantView) => ({

@@ -207,17 +207,21 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
       }),
     exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
     recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
-    list: () =>
+    list: (page) =>
       guarded(async () => {
         // Without the tokens, which are most of the table: the operator's lists read it often.
-        const rows = await db
+        let query = db
           .selectFrom('oauth_grants')
           .select(VIEWED)
           .select(KEY_IDS)
           .orderBy('kind')
-          .orderBy('owner_id')
-          .execute();
-        return rows.map(viewOf);
+          .orderBy('owner_id');
+        if (page !== undefined) query = query.limit(page.limit);
+        if (page?.after !== undefined) {
+          const { kind, ownerId } = page.after;
+          query = query.where(sql<boolean>`(kind, owner_id) > (${kind}, ${ownerId})`);
+        }
+        return (await query.execute()).map(viewOf);
       }),
     ofLocations: (locationIds) =>
       guarded(async () => {
@@ -232,13 +236,14 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         );
         return rows.map(viewOf);
       }),
-    listLocationIds: () =>
+    listLocationIds: (page) =>
       guarded(async () => {
-        const rows = await db
-          .selectFrom('oauth_grants')
-          .select('owner_id')
-          .where('kind', '=', 'location')
-          .execute();
+        const all = db.selectFrom('oauth_grants').select('owner_id').where('kind', '=', 'location');
+        const rows = await (
+          page === undefined
+            ? all
+            : all.where('owner_id', '>', page.after).orderBy('owner_id').limit(page.limit)
+        ).execute();
         return rows.map(({ owner_id }) => owner_id);
       }),
     remove: (kind, ownerId) =>
@@ -311,9 +316,12 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .executeTakeFirst();
         return numDeletedRows > 0n;
       }),
-    privateTokens: () =>
+    privateTokens: (page) =>
       guarded(async () => {
-        const rows = await db.selectFrom('private_tokens').selectAll().orderBy('location_id').execute();
+        const all = db.selectFrom('private_tokens').selectAll().orderBy('location_id');
+        const rows = await (
+          page === undefined ? all : all.where('location_id', '>', page.after).limit(page.limit)
+        ).execute();
         return rows.map((row) => ({
           locationId: row.location_id,
           updatedAt: row.updated_at,

@@ -106,9 +106,13 @@ export interface Grants {
     work: (grant: Grant, commit: Commit) => Promise<T>,
   ): Promise<T | undefined>;
   recordFailure(grant: GrantView, failure: { state: StoredGrantState; lastError: string }): Promise<void>;
-  list(): Promise<GrantView[]>;
-  /** Lists the locations that have a grant, in any order. */
-  listLocationIds(): Promise<string[]>;
+  /** Lists all grants or a page of them, by kind and owner. `after`: the last grant of the page before. */
+  list(page?: {
+    limit: number;
+    after?: { kind: GrantKind; ownerId: string } | undefined;
+  }): Promise<GrantView[]>;
+  /** Lists all locations that have a grant or a page of them, in the order of the database. An empty string starts at the beginning. */
+  listLocationIds(page?: { limit: number; after: string }): Promise<string[]>;
   /** Lists the grants of these locations, in any order. */
   ofLocations(locationIds: readonly string[]): Promise<GrantView[]>;
   /** Resolves with true if the grant existed. */
@@ -119,8 +123,14 @@ export interface Grants {
   privateToken(locationId: string): Promise<string | undefined>;
   setPrivateToken(locationId: string, token: string): Promise<void>;
   removePrivateToken(locationId: string): Promise<boolean>;
-  /** Lists the locations that have a private token. `isReadable`: a configured key decrypts it. */
-  privateTokens(): Promise<{ locationId: string; updatedAt: number; isReadable: boolean }[]>;
+  /**
+   * Lists all locations that have a private token or a page of them, in the order of the database; an empty string starts at the
+   * beginning. `isReadable`: a configured key decrypts it.
+   */
+  privateTokens(page?: {
+    limit: number;
+    after: string;
+  }): Promise<{ locationId: string; updatedAt: number; isReadable: boolean }[]>;
   /** Lists the owners of active grants and of private tokens that no configured key has encrypted. */
   unreadable(): Promise<{ kind: GrantKind | 'private'; ownerId: string }[]>;
   /** Encrypts with the newest key what older keys have encrypted, so that those can be removed. */

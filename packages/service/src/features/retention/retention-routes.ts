@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { AssetIndex } from '../../relay/assets/asset-index.ts';
 import type { Audit } from '../../platform/operator/audit.ts';
 import type { Retention } from './retention.ts';
-import { mayAccess } from '../../platform/operator/operator-auth.ts';
+import { visibleLocations } from '../../platform/operator/operator-auth.ts';
+import { namedPlace, readNamedPlace, readPage } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface RetentionRoutesDeps {
@@ -20,10 +21,16 @@ const DAY_MS = 86_400_000;
 /** `GET /operator/privacy/retention`, `PUT /operator/privacy/retention/:locationId`: how long the data of a location is kept. */
 export function retentionRoutes({ retention, index, defaults, audit }: RetentionRoutesDeps) {
   return (app: FastifyInstance): void => {
-    serveCall(app, listRetention, async ({ request }) => ({
-      defaults,
-      locations: (await retention.list()).filter(({ locationId }) => mayAccess(request, locationId)),
-    }));
+    serveCall(app, listRetention, async ({ query: { limit, after }, request }) => {
+      const from = readNamedPlace(after, ['location'])?.id ?? '';
+      const locationIds = visibleLocations(request, undefined);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => retention.list({ limit: count, after: from, locationIds }),
+        ({ locationId: id }) => namedPlace({ list: 'location', id }),
+      );
+      return { defaults, locations: entries, ...next };
+    });
 
     serveCall(app, setRetention, async ({ params: { locationId }, body, request }) => {
       const { journalDays, assetDays } = body;

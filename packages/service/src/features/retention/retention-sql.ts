@@ -26,9 +26,13 @@ export function createSqlRetention(db: Database): Retention {
           .executeTakeFirst();
         return { journalDays: row?.journal_days ?? null, assetDays: row?.asset_days ?? null };
       }),
-    list: () =>
+    list: (page) =>
       guarded(async () => {
-        const rows = await db.selectFrom('location_retention').selectAll().orderBy('location_id').execute();
+        if (page?.locationIds?.length === 0) return [];
+        let query = db.selectFrom('location_retention').selectAll().orderBy('location_id');
+        if (page !== undefined) query = query.where('location_id', '>', page.after).limit(page.limit);
+        if (page?.locationIds !== undefined) query = query.where('location_id', 'in', [...page.locationIds]);
+        const rows = await query.execute();
         return rows.map((row) => ({
           locationId: row.location_id,
           journalDays: row.journal_days,

@@ -18,6 +18,10 @@ export interface LocationRetention extends RetentionDays {
 export interface Retention {
   set(retention: LocationRetention): Promise<void>;
   of(locationId: string): Promise<RetentionDays>;
-  /** In order of location. */
-  list(): Promise<LocationRetention[]>;
+  /** Lists all or a page, in the order of the database. An empty string starts at the beginning. */
+  list(page?: {
+    limit: number;
+    after: string;
+    locationIds: readonly string[] | undefined;
+  }): Promise<LocationRetention[]>;
 }

@@ -1,3 +1,4 @@
+import { MAX_PAGE } from '@footbridge/protocol/operator/parts';
 import { listTenants } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
@@ -6,6 +7,7 @@ import type { Tenant, TenantsPage, TenantsQuery } from './tenants.ts';
 import { mayAccess } from '../../platform/operator/operator-auth.ts';
 import { livenessView } from '../../relay/accounts/liveness.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
+import { namedPlace, readNamedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface TenantsRoutesDeps {
@@ -18,9 +20,19 @@ export interface TenantsRoutesDeps {
  */
 export function tenantsRoutes({ tenants }: TenantsRoutesDeps) {
   return (app: FastifyInstance): void => {
-    serveCall(app, listTenants, async ({ query, request }) => {
-      const page = await tenants({ ...query, mayAccess: (locationId) => mayAccess(request, locationId) });
-      return { ...page, tenants: page.tenants.map(view) };
+    serveCall(app, listTenants, async ({ query: { search, limit = MAX_PAGE, after }, request }) => {
+      const from = readNamedPlace(after, ['broken', 'other']);
+      const { next, ...page } = await tenants({
+        search,
+        limit,
+        after: from === undefined ? undefined : { isBroken: from.list === 'broken', id: from.id },
+        mayAccess: (locationId) => mayAccess(request, locationId),
+      });
+      const place =
+        next === undefined
+          ? {}
+          : { next: namedPlace({ list: next.isBroken ? 'broken' : 'other', id: next.id }) };
+      return { ...page, tenants: page.tenants.map(view), ...place };
     });
   };
 }

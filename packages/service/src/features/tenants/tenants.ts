@@ -45,11 +45,21 @@ export interface TenantsQuery {
   readonly mayAccess: (locationId: string) => boolean;
   /** Part of the location id or the license, in any case. */
   readonly search?: string | undefined;
-  readonly limit?: number | undefined;
+  readonly limit: number;
+  /** The last tenant of the page before. */
+  readonly after?: TenantPlace | undefined;
+}
+
+/** A place in the list: those with a problem come first, and both in the order of their ids. */
+export interface TenantPlace {
+  readonly isBroken: boolean;
+  readonly id: string;
 }
 
 export interface TenantsPage {
   readonly tenants: readonly Tenant[];
+  /** Undefined when the list ends with this page. */
+  readonly next: TenantPlace | undefined;
   /** All tenants, those with a problem, and those that match the search. */
   readonly total: number;
   readonly broken: number;
@@ -66,18 +76,26 @@ export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   const found = [...broken, ...own.filter(({ isBroken }) => !isBroken)].filter(({ facts, license }) =>
     `${facts.locationId} ${license ?? ''}`.toLowerCase().includes(wanted),
   );
-  const shown = found.slice(0, query.limit);
+  const rest = found.filter(({ isBroken, facts }) =>
+    isAfter(query.after, { isBroken, id: facts.locationId }),
+  );
+  const shown = rest.slice(0, query.limit);
+  const last = rest.length > query.limit ? shown.at(-1) : undefined;
   const lastWebhooks = await deps.journal.lastWebhooks(shown.map(({ facts }) => facts.locationId));
   return {
     tenants: shown.map(({ facts, license, claimed }) => {
       const path = tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null });
       return { ...path, license, claimed, liveness: livenessOf(path.broken) };
     }),
+    next: last === undefined ? undefined : { isBroken: last.isBroken, id: last.facts.locationId },
     total: own.length,
     broken: broken.length,
     found: found.length,
   };
 }
+
+const isAfter = (place: TenantPlace | undefined, { isBroken, id }: TenantPlace): boolean =>
+  place === undefined || (place.isBroken === isBroken ? id > place.id : place.isBroken);
 
 /** Calls `visit` with the broken links of each location. */
 export async function visitTenants<Location extends TenantLocation>(

@@ -28,13 +28,23 @@ const WHOSE = {
   filtered: 'A token for some locations sees only those.',
 };
 
+const PAGED =
+  'If the list goes on, the response has `next`: the same call with it as `after` continues the list.';
+
+const isPaged = ({ response }: OperatorCall): boolean => Object.hasOwn(response?.properties ?? {}, 'next');
+
 function operation(call: OperatorCall): JsonSchema {
   const { name, summary, notes, status, response, body, locations } = call;
   const content = response === undefined ? {} : { content: json(response) };
   return {
     operationId: name,
     summary,
-    description: [notes, WHOSE[locations], changesSomething(call) ? 'A read-only token may not use it.' : '']
+    description: [
+      notes,
+      isPaged(call) ? PAGED : '',
+      WHOSE[locations],
+      changesSomething(call) ? 'A read-only token may not use it.' : '',
+    ]
       .filter(Boolean)
       .join(' '),
     tags: ['Operator'],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
 import { EngineError } from '../errors.ts';
@@ -20,14 +21,17 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
         return tokenOf(row);
       }),
 
-    listTokens: () =>
+    listTokens: ({ limit, after }) =>
       withEngineError(async () => {
-        const rows = await db
+        const page = db
           .selectFrom('operator_tokens')
           .selectAll()
           .orderBy('created_at')
           .orderBy('id')
-          .execute();
+          .limit(limit);
+        const rows = await (
+          after === undefined ? page : page.where(sql<boolean>`(created_at, id) > (${after.at}, ${after.id})`)
+        ).execute();
         return rows.map(tokenOf);
       }),
 

@@ -1,3 +1,5 @@
+import type { TimedPage } from '../timed-page.ts';
+
 /** A token that the operator created for another user. `locations` is null for a token that sees all of them. */
 export interface OperatorToken {
   readonly id: string;
@@ -30,7 +32,8 @@ export interface OperatorSession {
  */
 export interface Operators {
   addToken(token: NewOperatorToken): Promise<OperatorToken>;
-  listTokens(): Promise<OperatorToken[]>;
+  /** Lists a page of the tokens, by their creation and id. */
+  listTokens(page: TimedPage): Promise<OperatorToken[]>;
   findToken(tokenHash: string): Promise<OperatorToken | undefined>;
   removeToken(id: string): Promise<boolean>;
   addSession(idHash: string, tokenHash: string): Promise<void>;

@@ -5,6 +5,7 @@ import type { OperatorAuth } from './authenticate-operator.ts';
 import type { Audit } from './audit.ts';
 import type { Operators, OperatorToken } from './operators.ts';
 import { isoTime, isRowId, operatorError } from './operator-request.ts';
+import { readPage, readTimedPlace, timedPlace } from './pages.ts';
 import { serveCall } from './serve-call.ts';
 
 export interface TokensRoutesDeps {
@@ -16,7 +17,15 @@ export interface TokensRoutesDeps {
 /** `GET`, `POST /operator/tokens`, `DELETE /operator/tokens/:id`: tokens for others, read-only or for some locations. */
 export function tokensRoutes({ auth, operators, audit }: TokensRoutesDeps) {
   return (app: FastifyInstance): void => {
-    serveCall(app, listTokens, async () => ({ tokens: (await operators.listTokens()).map(view) }));
+    serveCall(app, listTokens, async ({ query: { limit, after } }) => {
+      const from = readTimedPlace(after);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => operators.listTokens({ limit: count, after: from }),
+        ({ createdAt: at, id }) => timedPlace({ at, id }),
+      );
+      return { tokens: entries.map(view), ...next };
+    });
 
     serveCall(app, createToken, async ({ body, request }) => {
       const { token, secret } = await auth.createToken({

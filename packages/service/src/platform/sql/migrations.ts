@@ -521,6 +521,16 @@ const deletedLocations: Migration = {
   },
 };
 
+/** The operator's lists are read page by page. */
+const pagesOfLists: Migration = {
+  async up(db: Kysely<unknown>) {
+    const index = (name: string) => db.schema.createIndex(name);
+    await index('devices_activation').on('devices').columns(['activated_at', 'id']).execute();
+    await index('licenses_creation').on('licenses').columns(['created_at', 'id']).execute();
+    await sql`CREATE INDEX issues_since ON issues (since, id) WHERE closed_at IS NULL`.execute(db);
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -562,4 +572,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0026-activations-of-a-license': activationsOfLicense,
   '0027-suspects': suspects,
   '0028-deleted-locations': deletedLocations,
+  '0029-pages-of-lists': pagesOfLists,
 };

@@ -5,6 +5,7 @@ import type { LicenseAdmin } from './manage-licenses.ts';
 import type { DeviceOverview, Overview } from './overview.ts';
 import type { DeviceChangeOutcome } from './licenses.ts';
 import { isoTime, isRowId, operatorError } from '../../platform/operator/operator-request.ts';
+import { readPage, readTimedPlace, timedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface DeviceRoutesDeps {
@@ -29,7 +30,15 @@ export function devicesRoutes({ licenseAdmin, overview }: DeviceRoutesDeps) {
   }
 
   return (app: FastifyInstance): void => {
-    serveCall(app, listDevices, async () => ({ devices: (await overview.devices()).map(view) }));
+    serveCall(app, listDevices, async ({ query: { limit, after } }) => {
+      const from = readTimedPlace(after);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => overview.devices({ limit: count, after: from }),
+        ({ activatedAt: at, id }) => timedPlace({ at, id }),
+      );
+      return { devices: entries.map(view), ...next };
+    });
 
     serveCall(app, revokeDevice, ({ params, request }) =>
       changed(params.id, (id) => licenseAdmin.revokeDevice(id, request.operator.label)),

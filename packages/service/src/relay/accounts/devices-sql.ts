@@ -1,13 +1,16 @@
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
 import { inChunks } from '../../platform/sql/in-chunks.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
+import type { TimedPage } from '../../platform/timed-page.ts';
 import type {
   Activation,
   ActivationRequest,
   Device,
   DeviceChangeOutcome,
+  DeviceDetails,
   NewDevice,
   Standing,
 } from './licenses.ts';
@@ -182,11 +185,23 @@ export class SqlDevices {
     });
   }
 
-  async list(): Promise<Device[]> {
+  async list({ limit, after }: TimedPage): Promise<DeviceDetails[]> {
     return await this.#store.read('devices cannot be read', async (db) => {
-      const rows = await db.selectFrom('devices').selectAll().orderBy('activated_at').orderBy('id').execute();
-      return rows.map(deviceOf);
+      const page = withLicense(db).orderBy('devices.activated_at').orderBy('devices.id').limit(limit);
+      const rows = await (
+        after === undefined
+          ? page
+          : page.where(sql<boolean>`(devices.activated_at, devices.id) > (${after.at}, ${after.id})`)
+      ).execute();
+      return rows.map(detailsOf);
     });
+  }
+
+  async find(deviceRow: string): Promise<DeviceDetails | undefined> {
+    const row = await this.#store.read('devices cannot be read', (db) =>
+      withLicense(db).where('devices.id', '=', deviceRow).executeTakeFirst(),
+    );
+    return row === undefined ? undefined : detailsOf(row);
   }
 
   async name(licenseId: string, deviceId: string): Promise<string | undefined> {
@@ -258,6 +273,18 @@ const standings = (db: Database) =>
       'devices.status as device',
       'licenses.status as license',
     ]);
+
+const withLicense = (db: Database) =>
+  db
+    .selectFrom('devices')
+    .innerJoin('licenses', 'licenses.id', 'devices.license_id')
+    .selectAll('devices')
+    .select('licenses.label');
+
+const detailsOf = ({ label, ...row }: DeviceRow & { label: string }): DeviceDetails => ({
+  ...deviceOf(row),
+  license: label,
+});
 
 function deviceOf(row: DeviceRow): Device {
   return {

@@ -6,6 +6,7 @@ import type { LicenseAdmin } from './manage-licenses.ts';
 import type { Overview } from './overview.ts';
 import type { License, LicenseChange } from './licenses.ts';
 import { isoTime, isRowId, operatorError } from '../../platform/operator/operator-request.ts';
+import { readPage, readTimedPlace, timedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface LicenseRoutesDeps {
@@ -22,7 +23,15 @@ export function licensesRoutes({ licenseAdmin, overview }: LicenseRoutesDeps) {
       return { id: license.id, key, label: license.label, maxSeats: license.seats.max };
     });
 
-    serveCall(app, listLicenses, async () => ({ licenses: (await overview.licenses()).map(view) }));
+    serveCall(app, listLicenses, async ({ query: { limit, after } }) => {
+      const from = readTimedPlace(after);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => overview.licenses({ limit: count, after: from }),
+        ({ createdAt: at, id }) => timedPlace({ at, id }),
+      );
+      return { licenses: entries.map(view), ...next };
+    });
 
     serveCall(app, changeLicense, async ({ params: { id }, body, request }) => {
       const change = changeOf(body);

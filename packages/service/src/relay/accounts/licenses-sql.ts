@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
+import { inChunks } from '../../platform/sql/in-chunks.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
+import type { TimedPage } from '../../platform/timed-page.ts';
 import { SqlDevices } from './devices-sql.ts';
 import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './licenses.ts';
 import { SqlLocations } from './locations-sql.ts';
@@ -20,14 +23,15 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
   return {
     createLicense: (license) => licenses.create(license),
     changeLicense: (id, change) => licenses.change(id, change),
-    listLicenses: () => licenses.list(),
+    listLicenses: (page) => licenses.list(page),
     activate: (request) => devices.activate(request),
     createPairingCode: (code) => pairingCodes.create(code),
     pair: (request) => pairingCodes.pair(request),
     deactivate: (tokenHash) => devices.deactivate(tokenHash),
     revokeDevice: (deviceRow) => devices.revoke(deviceRow),
     restoreDevice: (deviceRow) => devices.restore(deviceRow),
-    listDevices: () => devices.list(),
+    listDevices: (page) => devices.list(page),
+    findDevice: (deviceRow) => devices.find(deviceRow),
     deviceName: (licenseId, deviceId) => devices.name(licenseId, deviceId),
     standingsByToken: (tokenHashes) => devices.standingsByToken(tokenHashes),
     standingsByRow: (deviceRows) => devices.standingsByRow(deviceRows),
@@ -39,7 +43,7 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
     deleteLocation: (locationId) => locations.delete(locationId),
     ownedLocations: (limit) => locations.owned(limit),
-    findLocation: (locationId) => locations.find(locationId),
+    findLocations: (locationIds) => locations.find(locationIds),
     listLocations: (after, limit) => locations.list(after, limit),
   };
 }
@@ -97,10 +101,16 @@ class SqlLicenses {
     });
   }
 
-  async list(): Promise<License[]> {
+  async list(page: TimedPage | undefined): Promise<License[]> {
     return await this.#store.read('licenses cannot be read', async (db) => {
-      const used = await seatsByLicense(db);
-      const rows = await db.selectFrom('licenses').selectAll().orderBy('created_at').orderBy('id').execute();
+      let query = db.selectFrom('licenses').selectAll().orderBy('created_at').orderBy('id');
+      if (page !== undefined) query = query.limit(page.limit);
+      if (page?.after !== undefined) {
+        const { at, id } = page.after;
+        query = query.where(sql<boolean>`(created_at, id) > (${at}, ${id})`);
+      }
+      const rows = await query.execute();
+      const used = await seatsByLicense(db, page === undefined ? undefined : rows.map(({ id }) => id));
       return rows.map((row) => licenseOf(row, used.get(row.id) ?? 0));
     });
   }
@@ -114,13 +124,16 @@ async function save(tx: Queries, { id, status, label, max_seats, updated_at }: L
     .execute();
 }
 
-async function seatsByLicense(db: Database): Promise<Map<string, number>> {
-  const rows = await db
+/** Counts the seats in use of these licenses, or of all. */
+async function seatsByLicense(db: Database, ids?: readonly string[]): Promise<Map<string, number>> {
+  const seats = db
     .selectFrom('devices')
     .select((eb) => ['license_id', eb.fn.countAll<number>().as('used')])
     .where('status', '=', 'active')
-    .groupBy('license_id')
-    .execute();
+    .groupBy('license_id');
+  const rows = await (ids === undefined
+    ? seats.execute()
+    : inChunks(ids, (chunk) => seats.where('license_id', 'in', chunk).execute()));
   return new Map(rows.map(({ license_id, used }) => [license_id, used]));
 }
 

@@ -3,8 +3,9 @@ import type { DeviceId, LocationId } from '@footbridge/protocol/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
+import type { TimedPage, TimedPlace } from '../../platform/timed-page.ts';
 import { activationsPerDay, KEPT_PER_SEAT } from './devices-sql.ts';
-import type { Activation, License, Licenses } from './licenses.ts';
+import type { Activation, DeviceDetails, License, Licenses } from './licenses.ts';
 import { hashSecret, newDeviceToken } from './secret-hash.ts';
 import { DEVICE_TRANSITIONS, LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
 import type { LicenseStatus } from './transitions.ts';
@@ -44,6 +45,56 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
       const all = await otherNode.listLicenses();
       return all.find((one) => one.id === id) ?? expect.fail('no such license');
     };
+
+    const locationNow = async (locationId: string) => (await otherNode.findLocations([locationId]))[0];
+
+    describe('pages', () => {
+      /** Reads a list in pages of 2, whose last one is shorter. */
+      async function walk<T>(
+        read: (page: TimedPage) => Promise<readonly T[]>,
+        placeOf: (entry: T) => TimedPlace,
+      ): Promise<T[]> {
+        const all: T[] = [];
+        for (;;) {
+          const last = all.at(-1);
+          const page = await read({ limit: 2, after: last === undefined ? undefined : placeOf(last) });
+          all.push(...page);
+          if (page.length < 2) return all;
+        }
+      }
+
+      it('M7 the pages of the licenses have each license once, in order, with its seats', async () => {
+        for (let count = 0; count < 5; count++) {
+          // Pairs of them have the same time.
+          if (count % 2 === 0) await engine.passTime(1000);
+          const { keyHash } = await create(3);
+          for (let used = 0; used < count % 3; used++) await activate(keyHash, `mac-000${used}`);
+        }
+        const walked = await walk(
+          (page) => otherNode.listLicenses(page),
+          ({ createdAt: at, id }) => ({ at, id }),
+        );
+        expect(walked).toEqual(await otherNode.listLicenses());
+        expect(walked.map(({ seats }) => seats.used).toSorted()).toEqual([0, 0, 1, 1, 2]);
+      });
+
+      it('M7 the pages of the devices have each device once, in order, also after one that is deleted', async () => {
+        const { keyHash } = await create(9);
+        for (let count = 0; count < 5; count++) {
+          if (count % 2 === 0) await engine.passTime(1000);
+          await activate(keyHash, `mac-000${count}`);
+        }
+        const placeOf = ({ activatedAt: at, id }: DeviceDetails) => ({ at, id });
+        const all = await otherNode.listDevices({ limit: 100 });
+        expect(all).toHaveLength(5);
+        expect(await walk((page) => otherNode.listDevices(page), placeOf)).toEqual(all);
+        const [first] = all;
+        expect(await otherNode.findDevice(first?.id ?? '')).toEqual(first);
+        expect(await otherNode.findDevice('dev_none')).toBeUndefined();
+        const deleted = { at: engine.now() - 1, id: 'dev_deleted' };
+        expect(await otherNode.listDevices({ limit: 100, after: deleted })).toEqual(all.slice(4));
+      });
+    });
 
     describe('pairing codes', () => {
       const MINUTES = 60_000;
@@ -91,9 +142,9 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await createCode('only license')).toMatchObject({ kind: 'created' });
         await create();
         expect(await createCode('claimed')).toEqual({ kind: 'claimed', license: license.label });
-        expect(await otherNode.findLocation(LOCATION)).toMatchObject({ claimed: true });
+        expect(await locationNow(LOCATION)).toMatchObject({ claimed: true });
         await licenses.assign(LOCATION, license.id);
-        expect(await otherNode.findLocation(LOCATION)).toMatchObject({ claimed: false });
+        expect(await locationNow(LOCATION)).toMatchObject({ claimed: false });
         await licenses.claim({ locationId: LOCATION, licenseId: license.id, deviceRow }, 'auto');
         expect(await createCode('confirmed')).toMatchObject({ kind: 'created' });
       });
@@ -238,7 +289,9 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           await otherNode.deactivate(tokenHash);
         }
         await activate(keyHash, 'mac-0001');
-        const own = (await otherNode.listDevices()).filter(({ licenseId }) => licenseId === license.id);
+        const own = (await otherNode.listDevices({ limit: 1000 })).filter(
+          ({ licenseId }) => licenseId === license.id,
+        );
         const ids = own.map(({ deviceId: id }) => id);
         expect(ids).toHaveLength(2 * KEPT_PER_SEAT + 2);
         expect(ids).toEqual(expect.arrayContaining(['mac-revoked', 'mac-0001', `mac-given-up-${count - 1}`]));
@@ -401,7 +454,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         for (let round = 0; round < 10; round++) {
           const { row, keyHash } = await reach('deactivated');
           await Promise.all([activate(keyHash, 'mac-0001'), otherNode.revokeDevice(row)]);
-          const devices = await otherNode.listDevices();
+          const devices = await otherNode.listDevices({ limit: 1000 });
           expect(devices.find(({ id }) => id === row)?.status).toBe('revoked');
         }
       });
@@ -412,10 +465,11 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         const activatedAt = engine.now();
         await licenses.recordLastSeen([row, 'dev_none'], activatedAt + 5000);
         await licenses.updateVersions(row, { osVersion: '26.2', appVersion: '1.1.0' });
-        expect(await otherNode.listDevices()).toEqual([
+        expect(await otherNode.listDevices({ limit: 1000 })).toEqual([
           {
             id: row,
             deviceId: 'mac-0001',
+            license: license.label,
             licenseId: license.id,
             name: DESCRIPTION.name,
             osVersion: '26.2',
@@ -440,8 +494,6 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         });
         return { ours: await of(one), theirs: await of(two) };
       };
-      const locationNow = (locationId: string) => otherNode.findLocation(locationId);
-
       it('M8 gives a location to the first license that claims it, and rejects another one', async () => {
         const { ours, theirs } = await pair();
         const locationId = location('loc1');
@@ -569,7 +621,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await licenses.assign(location('new'), theirs.licenseId)).toEqual({ kind: 'no_such_license' });
         expect(await licenses.assign(location('unknown'), null)).toEqual({ kind: 'not_found' });
         expect(await licenses.listLocations('', 100)).toHaveLength(1);
-        expect(await licenses.findLocation('unknown')).toBeUndefined();
+        expect(await locationNow('unknown')).toBeUndefined();
       });
 
       it('M8 lists owned locations, and deletes those that no license owns', async () => {
@@ -582,7 +634,7 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
         expect(await otherNode.ownedLocations(1)).toEqual(['loc1']);
         expect(await otherNode.deleteLocation(owned)).toBe('owned');
         expect(await otherNode.deleteLocation(mistyped)).toBe('deleted');
-        expect(await licenses.findLocation('loc2')).toBeUndefined();
+        expect(await locationNow('loc2')).toBeUndefined();
         expect(await licenses.deleteLocation(mistyped)).toBe('not_found');
         expect(await licenses.claim({ locationId: mistyped, ...ours }, 'first')).toBe('owned');
       });

@@ -1,5 +1,6 @@
 import type { DeviceId, LocationId } from '@footbridge/protocol/ids';
 
+import type { TimedPage } from '../../platform/timed-page.ts';
 import type { DeviceStatus, LicenseStatus, LocationState } from './transitions.ts';
 
 export interface Seats {
@@ -35,6 +36,11 @@ export interface Device {
   readonly status: DeviceStatus;
   readonly activatedAt: number;
   readonly lastSeenAt: number;
+}
+
+/** A device with the label of its license. */
+export interface DeviceDetails extends Device {
+  readonly license: string;
 }
 
 /** The device that bound a location last. */
@@ -179,8 +185,8 @@ export interface Licenses {
     keyHint: string;
   }): Promise<License>;
   changeLicense(id: string, change: LicenseChange): Promise<LicenseChangeOutcome>;
-  /** Oldest first. */
-  listLicenses(): Promise<License[]>;
+  /** Lists all licenses or a page of them, by their creation and id. */
+  listLicenses(page?: TimedPage): Promise<License[]>;
 
   activate(request: ActivationRequest): Promise<Activation>;
   /** Creates a code for the license that owns the location. Removes codes that ended a day ago. */
@@ -196,7 +202,10 @@ export interface Licenses {
   revokeDevice(deviceRow: string): Promise<DeviceChangeOutcome>;
   /** Lets a revoked device activate again. */
   restoreDevice(deviceRow: string): Promise<DeviceChangeOutcome>;
-  listDevices(): Promise<Device[]>;
+  /** Lists a page of the devices, by their activation and id. */
+  listDevices(page: TimedPage): Promise<DeviceDetails[]>;
+  /** Resolves with undefined when the device is unknown. */
+  findDevice(deviceRow: string): Promise<DeviceDetails | undefined>;
   /** Resolves with undefined when the license has no such device. */
   deviceName(licenseId: string, deviceId: string): Promise<string | undefined>;
   /** Resolves with the devices that have these tokens, in any state, by token hash. */
@@ -223,8 +232,8 @@ export interface Licenses {
   deleteLocation(locationId: LocationId): Promise<'deleted' | 'owned' | 'not_found'>;
   /** Lists up to `limit` locations that a license owns. */
   ownedLocations(limit: number): Promise<string[]>;
-  /** Resolves with undefined when the location is unknown. */
-  findLocation(locationId: string): Promise<LocationDetails | undefined>;
+  /** Resolves with those of these locations that are known, in any order. */
+  findLocations(locationIds: readonly string[]): Promise<LocationDetails[]>;
   /** Lists up to `limit` locations whose id is after `after`, in the order of the database. An empty string starts at the beginning. */
   listLocations(after: string, limit: number): Promise<LocationDetails[]>;
 }

@@ -13,8 +13,9 @@ import type { ConnectedMac, LocationOverview, Overview } from './overview.ts';
 import type { StateReport } from '../switchboard/switchboard.ts';
 import { livenessView } from './liveness.ts';
 import type { Liveness } from './liveness.ts';
-import { mayAccess } from '../../platform/operator/operator-auth.ts';
+import { visibleLocations } from '../../platform/operator/operator-auth.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
+import { namedPlace, readNamedPlace, readPage } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface LocationRoutesDeps {
@@ -22,7 +23,7 @@ export interface LocationRoutesDeps {
     LicenseAdmin,
     'assignLocation' | 'deleteLocation' | 'createPairingCode' | 'disconnectLocation'
   >;
-  readonly overview: Pick<Overview, 'locations' | 'location'>;
+  readonly overview: Pick<Overview, 'locationsPage' | 'location'>;
   readonly liveness: (location: LocationOverview) => Liveness | null;
   /** Returns the public address of the service, for the Mac that gets a pairing code. */
   readonly publicUrl: () => string;
@@ -42,9 +43,19 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
   }
 
   return (app: FastifyInstance): void => {
-    serveCall(app, listLocations, async ({ request }) => {
-      const locations = await overview.locations();
-      return { locations: locations.filter(({ locationId }) => mayAccess(request, locationId)).map(view) };
+    serveCall(app, listLocations, async ({ query: { limit, after }, request }) => {
+      const from = readNamedPlace(after, ['stored', 'granted']);
+      const only = visibleLocations(request, undefined);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => overview.locationsPage({ limit: count, after: from, only }),
+        ({ list, location }) => namedPlace({ list, id: location.locationId }),
+      );
+      const locations = entries.map(({ location }) => view(location));
+      return {
+        locations: locations.sort((one, other) => (one.locationId < other.locationId ? -1 : 1)),
+        ...next,
+      };
     });
 
     serveCall(app, assignLocation, async ({ params: { locationId }, body: { licenseId }, request }) => {

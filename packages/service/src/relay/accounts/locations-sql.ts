@@ -253,11 +253,13 @@ export class SqlLocations {
     return rows.map(({ location_id }) => location_id);
   }
 
-  async find(locationId: string): Promise<LocationDetails | undefined> {
-    const row = await this.#store.read('locations cannot be read', (db) =>
-      selectDetails(db).where('locations.location_id', '=', locationId).executeTakeFirst(),
+  async find(locationIds: readonly string[]): Promise<LocationDetails[]> {
+    const rows = await this.#store.read('locations cannot be read', (db) =>
+      inChunks(locationIds, (chunk) =>
+        selectDetails(db).where('locations.location_id', 'in', chunk).execute(),
+      ),
     );
-    return row && detailsOf(row);
+    return rows.map(detailsOf);
   }
 
   async list(after: string, limit: number): Promise<LocationDetails[]> {

@@ -26,7 +26,7 @@ export interface LicenseAdminDeps {
     | 'revokeDevice'
     | 'restoreDevice'
     | 'assign'
-    | 'findLocation'
+    | 'findLocations'
     | 'deleteLocation'
   >;
   readonly changes: Pick<Changes, 'announce'>;
@@ -130,7 +130,7 @@ export class LicenseAdmin {
   /** Deletes the location. Only `confirmed`, it also deletes one in use: its Mac is disconnected and its tokens are deleted. */
   async deleteLocation(locationId: LocationId, confirmed: boolean, by: string): Promise<DeleteOutcome> {
     const { licenses, tokens } = this.#deps;
-    const found = await licenses.findLocation(locationId);
+    const [found] = await licenses.findLocations([locationId]);
     const hasTokens = await tokens.has(locationId);
     if (found === undefined && !hasTokens) return { kind: 'not_found' };
     const license = found?.license ?? null;

@@ -3,6 +3,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
 import { Overview } from './overview.ts';
+import type { LocationPlace } from './overview.ts';
 
 const LOCATION = 'location-0' as LocationId;
 const GRANT = {
@@ -46,7 +47,8 @@ function start(count: number, { connected, granted = [] }: Known = {}) {
       deviceName: async (licenseId, deviceId) =>
         `${licenseId} ${deviceId}` === 'lic_1 mac-2' ? 'Shelf' : undefined,
       owners: async () => new Map(),
-      findLocation: async (locationId) => all.find((one) => one.locationId === locationId),
+      findDevice: async () => undefined,
+      findLocations: async (ids) => all.filter(({ locationId }) => ids.includes(locationId)),
       async listLocations(after, limit) {
         reads.count++;
         return all.filter(({ locationId }) => locationId > after).slice(0, limit);
@@ -57,7 +59,8 @@ function start(count: number, { connected, granted = [] }: Known = {}) {
       viewMacs: async () => new Map(connected === undefined ? [] : [[LOCATION, macOf(connected)]]),
     },
     grants: {
-      listLocationIds: async () => [...granted],
+      listLocationIds: async ({ limit, after } = { limit: Infinity, after: '' }) =>
+        granted.filter((id) => id > after).slice(0, limit),
       ofLocations: async (locationIds) =>
         granted.filter((id) => locationIds.includes(id)).map((ownerId) => ({ ...GRANT, ownerId })),
     },
@@ -119,4 +122,34 @@ it('lists locations of several pages and those that only have a grant, in the or
     oauth,
   });
   expect(await overview.location('z-granted')).toMatchObject({ licenseId: null, oauth });
+});
+
+it('reads the pages of the locations, which have each location once, and those that only have a grant last', async () => {
+  const granted = ['a-granted', 'location-7', 'z-granted'];
+  const { overview, reads } = start(450, { granted });
+  const ids: string[] = [];
+  for (let after: LocationPlace | undefined; ;) {
+    const before = reads.count;
+    const page = await overview.locationsPage({ limit: 150, after, only: undefined });
+    // A page reads the batches that it shows, whatever is behind them.
+    expect(reads.count - before).toBeLessThanOrEqual(2);
+    ids.push(...page.map(({ location }) => location.locationId));
+    const last = page.at(-1);
+    if (last === undefined) break;
+    after = { list: last.list, id: last.location.locationId };
+  }
+  expect(ids).toHaveLength(452);
+  expect(new Set(ids).size).toBe(452);
+  expect(ids.slice(-2)).toEqual(['a-granted', 'z-granted']);
+});
+
+it('reads the pages of some locations, of which unknown ones are left out', async () => {
+  const { overview } = start(450, { granted: ['z-granted'] });
+  const only = ['z-granted', 'location-9', 'location-449', 'location-450'];
+  const read = async (limit: number, id: string) => {
+    const page = await overview.locationsPage({ limit, after: { list: 'stored', id }, only });
+    return page.map(({ location }) => location.locationId);
+  };
+  expect(await read(2, '')).toEqual(['location-449', 'location-9']);
+  expect(await read(2, 'location-9')).toEqual(['z-granted']);
 });

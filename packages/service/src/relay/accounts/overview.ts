@@ -1,7 +1,8 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { MAX_BATCH, batches, nextTurn } from '../../platform/batcher.ts';
-import type { Device, License, Licenses, LocationDetails } from './licenses.ts';
+import type { DeviceDetails, License, Licenses, LocationDetails } from './licenses.ts';
+import type { TimedPage } from '../../platform/timed-page.ts';
 import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
 import type { TakeOvers } from './token-use.ts';
 
@@ -15,8 +16,8 @@ export interface LocationGrant {
 }
 
 export interface LocationGrants {
-  /** Lists the locations that have a grant, in any order. */
-  listLocationIds(): Promise<string[]>;
+  /** Lists all locations that have a grant or a page of them, in the order of the database. An empty string starts at the beginning. */
+  listLocationIds(page?: { limit: number; after: string }): Promise<string[]>;
   /** Lists the grants of these locations, in any order. */
   ofLocations(locationIds: readonly string[]): Promise<LocationGrant[]>;
 }
@@ -24,7 +25,13 @@ export interface LocationGrants {
 export interface OverviewDeps {
   readonly licenses: Pick<
     Licenses,
-    'listLicenses' | 'listDevices' | 'deviceName' | 'owners' | 'findLocation' | 'listLocations'
+    | 'listLicenses'
+    | 'listDevices'
+    | 'findDevice'
+    | 'deviceName'
+    | 'owners'
+    | 'findLocations'
+    | 'listLocations'
   >;
   readonly switchboard: Pick<Switchboard, 'boundMacs' | 'viewMacs'>;
   /** Undefined when OAuth is not configured. */
@@ -34,8 +41,7 @@ export interface OverviewDeps {
   readonly takeOvers: (deviceRow: string) => TakeOvers;
 }
 
-export interface DeviceOverview extends Device {
-  readonly license: string;
+export interface DeviceOverview extends DeviceDetails {
   /** The locations that the device holds now, on any node. */
   readonly connectedTo: readonly string[];
   readonly takeOvers: TakeOvers;
@@ -45,6 +51,28 @@ export interface LocationOverview extends LocationDetails {
   /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;
   readonly oauth: Omit<LocationGrant, 'ownerId'> | null;
+}
+
+/** A place in the list of all locations: those that are stored come first, then those that only have a grant. */
+export interface LocationPlace {
+  readonly list: 'stored' | 'granted';
+  readonly id: string;
+}
+
+export interface LocationsPage {
+  readonly limit: number;
+  readonly after: LocationPlace | undefined;
+  readonly only: readonly string[] | undefined;
+}
+
+export interface PlacedLocation {
+  readonly list: LocationPlace['list'];
+  readonly location: LocationOverview;
+}
+
+interface PlacedDetails {
+  readonly list: LocationPlace['list'];
+  readonly details: LocationDetails;
 }
 
 export interface ConnectedMac {
@@ -69,19 +97,24 @@ export class Overview {
     this.#deps = deps;
   }
 
-  async licenses(): Promise<License[]> {
-    return await this.#deps.licenses.listLicenses();
+  async licenses(page?: TimedPage): Promise<License[]> {
+    return await this.#deps.licenses.listLicenses(page);
   }
 
-  async devices(): Promise<DeviceOverview[]> {
+  async devices(page: TimedPage): Promise<DeviceOverview[]> {
+    return await this.#withConnections(await this.#deps.licenses.listDevices(page));
+  }
+
+  async device(id: string): Promise<DeviceOverview | undefined> {
+    const device = await this.#deps.licenses.findDevice(id);
+    return device === undefined ? undefined : (await this.#withConnections([device]))[0];
+  }
+
+  async #withConnections(devices: readonly DeviceDetails[]): Promise<DeviceOverview[]> {
     const { licenses, switchboard } = this.#deps;
-    const macs = await switchboard.boundMacs();
-    const [all, devices, owners] = await Promise.all([
-      licenses.listLicenses(),
-      licenses.listDevices(),
-      licenses.owners(macs.map(({ locationId }) => locationId)),
-    ]);
-    const labels = new Map(all.map(({ id, label }) => [id, label]));
+    const ids = new Set(devices.map(({ deviceId }) => deviceId));
+    const macs = (await switchboard.boundMacs()).filter(({ deviceId }) => ids.has(deviceId));
+    const owners = await licenses.owners(macs.map(({ locationId }) => locationId));
     const held = new Map<string, string[]>();
     for (const { locationId, deviceId } of macs) {
       const key = deviceKey(owners.get(locationId)?.licenseId, deviceId);
@@ -90,13 +123,8 @@ export class Overview {
     return devices.map((device) => {
       const connectedTo = held.get(deviceKey(device.licenseId, device.deviceId)) ?? [];
       const lastSeenAt = connectedTo.length > 0 ? this.#deps.clock.now() : device.lastSeenAt;
-      const takeOvers = this.#deps.takeOvers(device.id);
-      return { ...device, lastSeenAt, connectedTo, takeOvers, license: labels.get(device.licenseId) ?? '' };
+      return { ...device, lastSeenAt, connectedTo, takeOvers: this.#deps.takeOvers(device.id) };
     });
-  }
-
-  async device(id: string): Promise<DeviceOverview | undefined> {
-    return (await this.devices()).find((device) => device.id === id);
   }
 
   /** Locations that a license owns or a Mac requested, and those that only have a grant. Ordered by id. */
@@ -131,6 +159,56 @@ export class Overview {
     }
   }
 
+  /** Resolves with the locations after a place, without reading those behind them. `only`: those of these ids. */
+  async locationsPage({ limit, after, only }: LocationsPage): Promise<PlacedLocation[]> {
+    const macs = await this.macs();
+    const page: PlacedLocation[] = [];
+    for await (const batch of only === undefined ? this.#after(after) : this.#of(only, after)) {
+      const some = batch.slice(0, limit - page.length);
+      const locations = await this.#complete(
+        some.map(({ details }) => details),
+        macs,
+      );
+      page.push(...locations.map((location, at) => ({ list: some[at]?.list ?? 'stored', location })));
+      if (page.length === limit) break;
+      await nextTurn();
+    }
+    return page;
+  }
+
+  async *#after(place: LocationPlace | undefined): AsyncGenerator<PlacedDetails[]> {
+    const { licenses, grants } = this.#deps;
+    let after = place?.id ?? '';
+    if (place?.list !== 'granted') {
+      let page: LocationDetails[];
+      do {
+        page = await licenses.listLocations(after, MAX_BATCH);
+        after = page.at(-1)?.locationId ?? after;
+        yield page.map((details) => ({ list: 'stored', details }));
+      } while (page.length === MAX_BATCH);
+      after = '';
+    }
+    if (grants === undefined) return;
+    let ids: string[];
+    do {
+      ids = await grants.listLocationIds({ after, limit: MAX_BATCH });
+      after = ids.at(-1) ?? after;
+      const stored = new Set((await licenses.findLocations(ids)).map(({ locationId }) => locationId));
+      yield ids.filter((id) => !stored.has(id)).map((id) => ({ list: 'granted', details: unassigned(id) }));
+    } while (ids.length === MAX_BATCH);
+  }
+
+  async *#of(ids: readonly string[], place: LocationPlace | undefined): AsyncGenerator<PlacedDetails[]> {
+    const { licenses, grants } = this.#deps;
+    for (const some of batches(ids.toSorted().filter((id) => id > (place?.id ?? '')))) {
+      const stored = new Map((await licenses.findLocations(some)).map((one) => [one.locationId, one]));
+      const granted = new Set((await grants?.ofLocations(some))?.map(({ ownerId }) => ownerId));
+      yield some
+        .filter((id) => stored.has(id) || granted.has(id))
+        .map((id) => ({ list: 'stored', details: stored.get(id) ?? unassigned(id) }));
+    }
+  }
+
   /** Like `locations`, but up to a second old when there are many: reading them is then slow, and the console requests them often. */
   async recentLocations(): Promise<readonly LocationOverview[]> {
     const at = this.#deps.clock.monotonic();
@@ -141,7 +219,7 @@ export class Overview {
   }
 
   async location(locationId: string): Promise<LocationOverview | undefined> {
-    const found = await this.#deps.licenses.findLocation(locationId);
+    const [found] = await this.#deps.licenses.findLocations([locationId]);
     const [location] = await this.#complete([found ?? unassigned(locationId)], await this.macs());
     // If the database lost its row, a connected Mac can still be shown and disconnected.
     const isKnown = found !== undefined || location?.oauth !== null || location.connected !== null;

@@ -17,6 +17,7 @@ import type { Changes } from '../../platform/changes/changes.ts';
 import type { CrmKeys, KeyRecord, KeyInput } from './keys.ts';
 import { presetKey } from './presets-disk.ts';
 import { isoTime, isRowId } from '../../platform/operator/operator-request.ts';
+import { readPage, readTimedPlace, timedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface KeyRoutesDeps {
@@ -74,12 +75,17 @@ export function keyRoutes({ keys, fixed, lastUsed, reload, rejections, changes, 
   }
 
   return (app: FastifyInstance): void => {
-    serveCall(app, listKeys, async () => ({
-      keys: [
-        ...fixed().map((key) => view(key, 'settings')),
-        ...(await keys.list()).map((key) => view(key, 'operator')),
-      ],
-    }));
+    serveCall(app, listKeys, async ({ query: { limit, after } }) => {
+      const from = readTimedPlace(after);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => keys.list({ limit: count, after: from }),
+        ({ createdAt: at, id }) => timedPlace({ at, id }),
+      );
+      // The few keys of the settings are on the first page.
+      const first = from === undefined ? fixed().map((key) => view(key, 'settings')) : [];
+      return { keys: [...first, ...entries.map((key) => view(key, 'operator'))], ...next };
+    });
 
     serveCall(app, addKey, async ({ body, request }) => {
       const outcome = await keys.add(input(body));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
 import { EngineError } from '../../platform/errors.ts';
@@ -13,15 +14,15 @@ type Row = Selectable<Schema['crm_keys']>;
 
 export function openCrmKeys(db: Database, now: () => number): CrmKeys {
   return {
-    list: () =>
+    list: (page) =>
       withEngineError('the keys cannot be read', async () => {
-        const rows = await db
-          .selectFrom('crm_keys')
-          .selectAll()
-          .orderBy('created_at')
-          .orderBy('id')
-          .execute();
-        return rows.map(record);
+        let query = db.selectFrom('crm_keys').selectAll().orderBy('created_at').orderBy('id');
+        if (page !== undefined) query = query.limit(page.limit);
+        if (page?.after !== undefined) {
+          const { at, id } = page.after;
+          query = query.where(sql<boolean>`(created_at, id) > (${at}, ${id})`);
+        }
+        return (await query.execute()).map(record);
       }),
 
     add: (input) => withEngineError('the key cannot be stored', () => add(db, input, now())),

@@ -1,3 +1,5 @@
+import type { TimedPage } from '../../platform/timed-page.ts';
+
 export type Scheme = 'Ed25519' | 'RSA-SHA256';
 
 export const SCHEMES: readonly Scheme[] = ['Ed25519', 'RSA-SHA256'];
@@ -75,7 +77,8 @@ export type AddOutcome =
  * - Every method rejects with EngineError when the database is unavailable.
  */
 export interface CrmKeys {
-  list(): Promise<KeyRecord[]>;
+  /** Lists all keys or a page of them, by their creation and id. */
+  list(page?: TimedPage): Promise<KeyRecord[]>;
   add(input: KeyInput): Promise<AddOutcome>;
   /** Resolves with undefined when the key does not exist. */
   setEnabled(id: string, enabled: boolean): Promise<KeyRecord | undefined>;
