@@ -144,6 +144,12 @@ describe('TIFF', () => {
   });
 });
 
+it('T51 rejects a TIFF whose strips are all the whole file', async () => {
+  const doingNothing = Buffer.alloc(100_000, 0x80);
+  const file = tiff({ 256: 1, 257: 2000, 259: 32_773, 278: 1 }, doingNothing);
+  await expect(written((output) => convertTiff(file, output))).rejects.toThrow('damaged');
+});
+
 /** A TIFF of one strip; the default tags are those of RGB with eight bits. */
 function tiff(tags: Record<number, number>, data: Buffer): Buffer {
   const all = { 258: 8, 259: 1, 262: 2, 273: 8, 277: 3, 279: data.length, ...tags };

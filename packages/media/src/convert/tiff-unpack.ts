@@ -1,10 +1,12 @@
 import { constants, inflateSync } from 'node:zlib';
 import { ConversionError } from './budget.ts';
 
+export const UNCOMPRESSED = 1;
+
 /** Decompresses a strip or tile to exactly `expected` bytes; missing ones are zero. */
 export function unpackTiff(compression: number, packed: Buffer, expected: number): Buffer {
   switch (compression) {
-    case 1:
+    case UNCOMPRESSED:
       return filled(packed.subarray(0, expected), expected);
     case 5:
       return unpackLzw(packed, expected);

@@ -1,10 +1,12 @@
 import { checkImage, MAX_PIXELS, ConversionError } from './budget.ts';
 import { openImageWriter } from './image-write.ts';
 import type { OutputFile } from './output-file.ts';
-import { unpackTiff } from './tiff-unpack.ts';
+import { UNCOMPRESSED, unpackTiff } from './tiff-unpack.ts';
 
 /** One row of strips or tiles, decompressed: a file may have its whole image in one. */
 const MAX_BAND_BYTES = 64 * 1024 * 1024;
+/** Strips and tiles do not overlap; a file whose strips are all the whole file would take hours. */
+const MAX_READS = 2;
 const TYPE_BYTES: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 7: 1 };
 
 const TAG = {
@@ -56,6 +58,7 @@ class Page {
   readonly #bits: number;
   readonly #samples: number;
   readonly #photometric: number;
+  readonly #palette: readonly number[];
   readonly #isPlanar: boolean;
   readonly #isPremultiplied: boolean;
 
@@ -74,6 +77,7 @@ class Page {
       if (this.#samples < colours) throw new ConversionError('the image is damaged');
       this.hasAlpha = this.#samples > colours && this.#tag(TAG.extraSamples, 2) !== 0;
       this.#isPremultiplied = this.#tag(TAG.extraSamples, 2) === 1;
+      this.#palette = this.#photometric === 3 ? this.#numbers(TAG.palette, 3 << 16) : [];
       this.profile = this.#bytes(TAG.profile);
     } catch (cause) {
       throw cause instanceof ConversionError ? cause : new ConversionError('the image is damaged', { cause });
@@ -94,20 +98,22 @@ class Page {
     const blockHeight = isTiled
       ? this.#tag(TAG.tileHeight)
       : Math.min(this.#tag(TAG.rowsPerStrip, this.height), this.height);
-    const offsets = this.#numbers(isTiled ? TAG.tileOffsets : TAG.stripOffsets);
-    const lengths = this.#numbers(isTiled ? TAG.tileBytes : TAG.stripBytes);
     if (blockWidth < 1 || blockHeight < 1) throw new ConversionError('the image is damaged');
 
     const planes = this.#isPlanar ? this.#samples : 1;
     const perPlane = this.#isPlanar ? 1 : this.#samples;
     const columns = Math.ceil(this.width / blockWidth);
     const bands = Math.ceil(this.height / blockHeight);
+    const offsets = this.#numbers(isTiled ? TAG.tileOffsets : TAG.stripOffsets, planes * columns * bands);
+    const lengths = this.#numbers(isTiled ? TAG.tileBytes : TAG.stripBytes, planes * columns * bands);
     const blockRowBytes = Math.ceil((blockWidth * perPlane * this.#bits) / 8);
     const bandRowBytes = blockRowBytes * columns;
     if (bandRowBytes * blockHeight * planes > MAX_BAND_BYTES) {
       throw new ConversionError(`the image is too large (${this.width} × ${this.height})`);
     }
     const compression = this.#tag(TAG.compression, 1);
+    const mostBytes = compression === UNCOMPRESSED ? blockRowBytes * blockHeight : this.#file.length;
+    let left = MAX_READS * this.#file.length;
     const isPredicted = this.#tag(TAG.predictor, 1) === 2;
     const band = Array.from({ length: planes }, () => Buffer.alloc(bandRowBytes * blockHeight));
     const row = new Uint8Array(this.width * (this.hasAlpha ? 4 : 3));
@@ -118,7 +124,9 @@ class Page {
         for (let column = 0; column < columns; column++) {
           const block = (plane * bands + index) * columns + column;
           const start = offsets[block] ?? 0;
-          const packed = this.#file.subarray(start, start + (lengths[block] ?? this.#file.length));
+          const packed = this.#file.subarray(start, start + Math.min(lengths[block] ?? mostBytes, mostBytes));
+          left -= packed.length;
+          if (left < 0) throw new ConversionError('the image is damaged');
           const rows = isTiled ? blockHeight : height;
           const bytes = unpackTiff(compression, packed, blockRowBytes * rows);
           for (let y = 0; y < rows; y++) {
@@ -156,8 +164,7 @@ class Page {
         ? this.#sample(lines[channel] ?? Buffer.alloc(0), x)
         : this.#sample(lines[0] ?? Buffer.alloc(0), x * perPlane + channel);
     const white = this.#bits >= 8 ? 255 : (1 << this.#bits) - 1;
-    const palette = this.#photometric === 3 ? this.#numbers(TAG.palette) : [];
-    const colours = palette.length / 3;
+    const colours = this.#palette.length / 3;
     const step = this.hasAlpha ? 4 : 3;
     for (let x = 0; x < this.width; x++) {
       const at = x * step;
@@ -170,7 +177,7 @@ class Page {
         alphaAt = 3;
       } else if (this.#photometric === 3) {
         for (let channel = 0; channel < 3; channel++)
-          row[at + channel] = (palette[channel * colours + first] ?? 0) >> 8;
+          row[at + channel] = (this.#palette[channel * colours + first] ?? 0) >> 8;
       } else if (this.#photometric === 5) {
         const light = 255 - sample(x, 3);
         for (let channel = 0; channel < 3; channel++)
@@ -214,17 +221,18 @@ class Page {
   }
 
   #tag(tag: number, fallback?: number): number {
-    const value = this.#numbers(tag)[0] ?? fallback;
+    const value = this.#numbers(tag, 1)[0] ?? fallback;
     if (value === undefined) throw new ConversionError('the image is damaged');
     return value;
   }
 
-  #numbers(tag: number): number[] {
+  /** Returns the first numbers of a list, at most `max`: it may be as long as the file. */
+  #numbers(tag: number, max: number): number[] {
     const { type = 0, count = 0, at = 0 } = this.#tags.get(tag) ?? {};
     const size = TYPE_BYTES[type];
     if (size === undefined) return [];
     if (at + count * size > this.#file.length) throw new ConversionError('the image is truncated');
-    return Array.from({ length: count }, (_, index) => this.#number(at + index * size, size));
+    return Array.from({ length: Math.min(count, max) }, (_, index) => this.#number(at + index * size, size));
   }
 
   #bytes(tag: number): Buffer | undefined {

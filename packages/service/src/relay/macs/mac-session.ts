@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
-import { MAX_FRAME_BYTES, parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
+import { MAX_FRAME_BYTES, writeFrame } from '@footbridge/protocol/frames';
 import type {
   AckOutcome,
   MessageReceivedFrame,
@@ -16,7 +16,6 @@ import type {
 } from '@footbridge/protocol/frames';
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
-import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -35,6 +34,7 @@ import type {
 import type { FrameMemory } from './frame-memory.ts';
 import type { Beating } from './heartbeat-wheel.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
+import { readMacFrame } from './read-mac-frame.ts';
 import type { Confirming } from './silent-macs.ts';
 import type { Reader } from './slow-readers.ts';
 
@@ -117,9 +117,6 @@ const REPEAT_PAUSE_MS = 50;
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 /** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
 const MAX_UNCOUNTED = { frames: 1000, bytes: 1_048_576 } as const;
-/** Far more than any frame has. */
-const JSON_LIMITS = { brackets: 4096, names: 4096, commas: 16_384 } as const;
-const OPEN_OBJECT = 0x7b;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
 const REGISTER_FIRST = 'the first frame must be register';
@@ -234,14 +231,11 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (this.#state === 'ended') return;
     this.signsOfLife++;
     if (!isText) return this.#violated('frames must be text');
-    // Not parsed, because that would be slow (T54). No known frame has that many objects or names.
-    if (data[0] === OPEN_OBJECT && exceedsJsonLimits(data, JSON_LIMITS))
-      return this.#ignore('unknown_type', data.length);
     const text = data.toString();
     // Every message is confirmed, so this one form of the frame is read without the cost of the parser.
     if (text.startsWith(RECEIVED) && this.#confirm(text.slice(RECEIVED.length, -2)))
       return this.#leaveIfDone();
-    const parsed = parseMacFrame(text);
+    const parsed = readMacFrame(data, text);
     if (parsed.kind === 'unknown') return this.#ignore('unknown_type', data.length);
     if (parsed.kind === 'invalid') {
       // A state is information for the operator only. An invalid one must not cost the connection.
