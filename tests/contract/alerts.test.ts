@@ -105,6 +105,42 @@ describe('alerts', () => {
     expect(await bridge.metric('footbridge_alerts_total')).toBeGreaterThan(0);
   });
 
+  it('S6 an issue that opens and closes again and again is told as one', async () => {
+    const { bridge, webhook, taken, arrived } = await start();
+    const mac = await bridge.mac();
+    const flap = async (signedIn: boolean) => {
+      mac.send(state(signedIn));
+      await mac.roundTrip();
+      await until(async () => {
+        await bridge.clock.skip(5000);
+        const { body } = await bridge.operator('GET', '/operator/issues');
+        return (body['issues'] as object[]).length === (signedIn ? 0 : 1);
+      });
+    };
+    for (let count = 0; count < 20; count++) {
+      await flap(false);
+      await arrived(count === 0 ? 1 : 3);
+      await flap(true);
+      await arrived(count === 0 ? 2 : 3);
+    }
+    await bridge.clock.skip(60_000);
+    expect(taken()).toEqual([3, 3, 3, 3]);
+    const { body } = await bridge.operator('GET', '/operator/issues?state=closed');
+    expect(body['issues']).toMatchObject([{ kind: 'messages_signed_out', reopened: expect.any(Number) }]);
+    await bridge.clock.skip(3_600_000);
+    await arrived(4);
+    const bodies = webhook.taken.map(({ body: text }) => JSON.parse(text) as { type: string; data: object });
+    expect(bodies.map(({ type }) => type)).toEqual([
+      'issue.opened',
+      'issue.closed',
+      'issue.reminder',
+      'issue.closed',
+    ]);
+    const [{ reopened }] = body['issues'] as [{ reopened: number }];
+    expect(reopened).toBe(19);
+    expect(bodies.at(-1)?.data).toMatchObject({ changes: [{ heldBack: false, issue: { reopened } }] });
+  });
+
   it('S6 shows where alerts go, how many wait and why, without the secret part of an address', async () => {
     const { bridge, slack, cli } = await start();
     slack.behaviour = () => 'redirect';

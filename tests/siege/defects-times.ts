@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
+import { startHttpReceiver } from '@footbridge/testkit/alert-receivers';
 import { until } from '@footbridge/testkit/until';
 
+import { repeat } from './attacks.ts';
 import type { Attack } from './attacks.ts';
-import { ATTACKER, HONEST, startStage } from './stage.ts';
+import { ATTACKER, HONEST, MEMORY_PROBE, startStage } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 /** Longer than two checks for issues. */
@@ -20,6 +23,13 @@ const lacks = (stage: Stage, kind: string) =>
     () => undefined,
     () => `no issue ${kind}`,
   );
+
+/** Options of Node with which timers of these lengths end sooner. */
+function fasterTimers(lengths: Readonly<Record<number, number>>): string {
+  const code = `const run = setTimeout, sooner = ${JSON.stringify(lengths)};
+    globalThis.setTimeout = (task, ms, ...given) => run(task, sooner[ms] ?? ms, ...given);`;
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
+}
 
 /** What a service shows and keeps when a key, a location or the time is wrong. */
 export const TIME_DEFECTS: Readonly<Record<string, Attack>> = {
@@ -59,6 +69,31 @@ export const TIME_DEFECTS: Readonly<Record<string, Attack>> = {
         const path = `/operator/locations/${HONEST}x`;
         const { status } = await stage.service.operator('DELETE', path);
         return status === 204 ? undefined : `the location is not deleted: ${status}`;
+      },
+    };
+  },
+
+  'a Mac that breaks and recovers every second': async (_stage, cleanup) => {
+    const receiver = await startHttpReceiver();
+    cleanup.add(() => receiver.close());
+    const stage = await startStage(cleanup, async () => ({
+      ALERT_WEBHOOK_URL: receiver.url,
+      ALERT_WEBHOOK_SECRET: `whsec_${randomBytes(32).toString('base64')}`,
+      ALERT_ALLOW_PRIVATE: 'true',
+      NODE_OPTIONS: `--import ${MEMORY_PROBE} ${fasterTimers({ 15_000: 250, 5000: 250 })}`,
+    }));
+    const { mac } = await stage.device('mac-flapping', ATTACKER);
+    let isSignedIn = true;
+    repeat(cleanup, 1, async () => {
+      isSignedIn = !isSignedIn;
+      mac.send({ type: 'state', messages: { running: true, signedIn: isSignedIn } });
+    });
+    return {
+      on: stage,
+      async verify() {
+        await sleep(10_000);
+        const { taken } = receiver;
+        return taken.length > 0 && taken.length <= 3 ? undefined : `${taken.length} alerts`;
       },
     };
   },

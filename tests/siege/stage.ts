@@ -40,7 +40,7 @@ export const QUOTA_MB = 20;
 const RATE_PER_SEC = 20;
 
 const HONEST_SENDER = new URL('honest-sender.ts', import.meta.url);
-const MEMORY_PROBE = new URL('memory-probe.ts', import.meta.url).href;
+export const MEMORY_PROBE = new URL('memory-probe.ts', import.meta.url).href;
 
 /** `envOf` returns settings that replace those of the stage. */
 export async function startStage(

@@ -30,10 +30,11 @@ export function issuesCommand(program: Command): void {
     });
 }
 
-function describe({ kind, sentence, action, since, closedAt, locationIds }: Issue): string {
+function describe({ kind, sentence, action, since, closedAt, locationIds, reopened }: Issue): string {
   const span =
     closedAt === null ? `since ${localTime(since)}` : `${localTime(since)} to ${localTime(closedAt)}`;
-  return [`${kind}  ${span}  ${affected(locationIds)}`, `  ${sentence}`, `  Next: ${action}`]
+  const again = reopened > 0 ? `  opened again: ${reopened}` : '';
+  return [`${kind}  ${span}  ${affected(locationIds)}${again}`, `  ${sentence}`, `  Next: ${action}`]
     .map(printable)
     .join('\n');
 }

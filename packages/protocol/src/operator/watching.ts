@@ -80,13 +80,14 @@ export const listIssues = call('GET', '/operator/issues', {
           action: text,
           since: time,
           closedAt: timeOrNull,
+          reopened: count,
         }),
       ),
     },
     next,
   ),
   notes:
-    '`state` is `open` by default. The issues of all nodes; `locationIds` is null when all locations are affected, and `closedAt` is null while the issue is open. The oldest open issue is first, and the newest closed one; `limit` is 200 for closed ones unless it is given. [The kinds](operate.md#issues).',
+    '`state` is `open` by default. An issue that opens again within an hour is the same one; `reopened` is how often it did. The issues of all nodes; `locationIds` is null when all locations are affected, and `closedAt` is null while the issue is open. The oldest open issue is first, and the newest closed one; `limit` is 200 for closed ones unless it is given. [The kinds](operate.md#issues).',
 });
 
 export const showAlerts = call('GET', '/operator/alerts', {

@@ -92,7 +92,7 @@ export function composeIssues(
     await lines.check(connectedLines(macs));
     // A copy: more may be refused while the locations are read.
     const seatsRefused = new Map(occurrences.seatsRefused.all());
-    const { tenants: troubled, byLicense } = await visitLocations(macs, seatsRefused);
+    const { tenants: troubled, byLicense, licenseOf } = await visitLocations(macs, seatsRefused);
     return {
       tenants: troubled,
       uncertain,
@@ -109,6 +109,7 @@ export function composeIssues(
       })),
       contended: occurrences.contended.all(),
       separations: separations(),
+      licenseOf,
       disk,
     };
   }
@@ -120,7 +121,8 @@ export function composeIssues(
   async function visitLocations(
     macs: MacView,
     wanted: { has(licenseId: string): boolean },
-  ): Promise<{ tenants: IssueFacts['tenants']; byLicense: ReadonlyMap<string, string[]> }> {
+  ): Promise<Pick<IssueFacts, 'tenants' | 'licenseOf'> & { byLicense: ReadonlyMap<string, string[]> }> {
+    const licenseOf = new Map<string, string>();
     const byLicense = new Map<string, string[]>();
     const troubled: IssueFacts['tenants'][number][] = [];
     const lineStates: Liveness['state'][] = [];
@@ -136,6 +138,7 @@ export function composeIssues(
       const { locationId, licenseId, state, lastDevice, connected } = location;
       const liveness = livenessOf(broken);
       if (liveness !== null) lineStates.push(liveness.state);
+      if (licenseId !== null) licenseOf.set(locationId, licenseId);
       if (licenseId !== null && wanted.has(licenseId)) {
         const ids = byLicense.get(licenseId) ?? [];
         ids.push(locationId);
@@ -147,7 +150,7 @@ export function composeIssues(
         troubled.push({ locationId, broken, hadMac, isMacAway });
     });
     metrics.lines(lineStates);
-    return { tenants: troubled, byLicense };
+    return { tenants: troubled, byLicense, licenseOf };
   }
 
   const watch = new IssueWatch({

@@ -15,7 +15,7 @@ async function open(choice: Parameters<typeof openDatabase>[0]) {
     outbox: createSqlAlertOutbox({ db, clock, otherNodes: true }),
     alone: createSqlAlertOutbox({ db, clock, otherNodes: false }),
     clock,
-    async openIssue(id: string) {
+    async openIssue(id: string, license_id: string | null = null) {
       const at = clock.now();
       await db
         .insertInto('issues')
@@ -31,7 +31,15 @@ async function open(choice: Parameters<typeof openDatabase>[0]) {
           closed_at: null,
           seen_by: 'a',
           seen_at: at,
+          license_id,
         })
+        .execute();
+    },
+    async openAgain(id: string) {
+      await db
+        .updateTable('issues')
+        .set((is) => ({ closed_at: null, reopened: is('reopened', '+', 1) }))
+        .where('id', '=', id)
         .execute();
     },
     async closeIssue(id: string) {

@@ -12,7 +12,8 @@ import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
 import { CLAIM_MS } from './alert-outbox.ts';
 import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
-import { MAX_LOCATIONS } from './alerts.ts';
+import { SAME_ISSUE_MS } from './issues.ts';
+import { MAX_LOCATIONS, MAX_TIMES_AN_HOUR } from './alerts.ts';
 import type { AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
 
 type IssueRow = Selectable<Schema['issues']>;
@@ -22,12 +23,25 @@ interface Change {
   readonly change: AlertedChange;
   readonly key: string;
   readonly row: IssueRow;
+  /** When it happened. */
+  readonly at: number;
+}
+
+interface Wanted {
+  readonly receiver: ReceiverName;
+  readonly reminderMs: number | null;
+  readonly now: number;
+  /** Licenses about which nothing is told now. */
+  readonly without: readonly string[];
 }
 
 /** Older changes are not news. Longer than quiet hours. */
 const MAX_AGE_MS = 3 * 86_400_000;
 /** Changes taken in one transaction. The next call takes the others. */
 const MAX_CHANGES = 1000;
+const HOUR_MS = 3_600_000;
+/** A change that is not held back is told within a few seconds. */
+const HELD_MS = 30_000;
 
 export interface SqlAlertOutboxDeps {
   readonly db: Database;
@@ -40,9 +54,17 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
   return {
     enqueue: (receiver, options) =>
       withEngineError(async () => {
-        const due = await dueChanges(db, receiver, options.reminderMs, clock.now());
-        if (due.length === 0) return;
-        await db.transaction().execute((tx) => add(tx, receiver, due, options.group, clock.now()));
+        const { reminderMs, group } = options;
+        const now = clock.now();
+        const all = await dueChanges(db, { receiver, reminderMs, now, without: [] });
+        if (all.length === 0) return;
+        const times = await timesTold(db, receiver, now);
+        const without = [...times.keys()].filter((id) => (times.get(id) ?? 0) >= MAX_TIMES_AN_HOUR);
+        // Read again: so many changes may wait that there was no room for others.
+        const due = without.length === 0 ? all : await dueChanges(db, { receiver, reminderMs, now, without });
+        const isHeldBack = ({ row, at }: Change) =>
+          (times.get(row.license_id ?? '') ?? 0) >= MAX_TIMES_AN_HOUR - 1 && at <= now - HELD_MS;
+        await db.transaction().execute((tx) => add(tx, receiver, due, { group, isHeldBack }, now));
       }),
 
     claim: (receiver, node) =>
@@ -154,36 +176,40 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
 }
 
 /** Returns the changes of issues that this receiver was not told about, oldest first. */
-async function dueChanges(
-  db: Database,
-  receiver: ReceiverName,
-  reminderMs: number | null,
-  now: number,
-): Promise<Change[]> {
+async function dueChanges(db: Database, wanted: Wanted): Promise<Change[]> {
+  const { receiver, now } = wanted;
   const since = await firstUse(db, receiver, now);
-  const told = (key: string) =>
-    sql<boolean>`EXISTS (SELECT 1 FROM alert_changes c WHERE c.receiver = ${receiver} AND c.issue_id = issues.id AND c.change = ${key})`;
+  const told = (pattern: string) =>
+    sql<number>`(SELECT count(*) FROM alert_changes c WHERE c.receiver = ${receiver} AND c.issue_id = issues.id AND c.change LIKE ${pattern})`;
   const recent = now - MAX_AGE_MS;
-  const opened = await db
-    .selectFrom('issues')
-    .selectAll()
+  const issues = about(db, wanted.without);
+  const opened = await issues
     .where((eb) =>
       eb.or([
         eb('closed_at', 'is', null),
         eb.and([eb('closed_at', '>=', recent), eb('opened_at', '>=', since)]),
       ]),
     )
-    .where(sql<boolean>`NOT ${told('opened')}`)
+    .where(told('opened'), '=', 0)
     .orderBy('opened_at')
     .orderBy('id')
     .limit(MAX_CHANGES)
     .execute();
   const untold = new Set(opened.map(({ id }) => id));
-  const closed = await db
-    .selectFrom('issues')
-    .selectAll()
+  const openedAgain = await issues
+    .select(told('closed%').as('closes'))
+    .where('reopened', '>', 0)
+    .where('closed_at', 'is', null)
+    .where(told('closed%'), '>', told('reopened-%'))
+    .orderBy('opened_at')
+    .orderBy('id')
+    .execute();
+  const closed = await issues
+    .select(told('closed%').as('closes'))
     .where('closed_at', '>=', recent)
-    .where(sql<boolean>`NOT ${told('closed')}`)
+    // What opened again may do so once more.
+    .where((eb) => eb.or([eb('reopened', '=', 0), eb('closed_at', '<=', now - SAME_ISSUE_MS)]))
+    .where(told('closed%'), '<=', told('reopened-%'))
     .orderBy('closed_at')
     .orderBy('id')
     .execute();
@@ -193,12 +219,54 @@ async function dueChanges(
     closed.map(({ id }) => id),
   );
   return [
-    ...opened.map((row) => ({ change: 'opened' as const, key: 'opened', row: { ...row, closed_at: null } })),
-    ...(await dueReminders(db, receiver, reminderMs, now)),
+    ...opened.map((row) => ({
+      change: 'opened' as const,
+      key: 'opened',
+      row: { ...row, closed_at: null },
+      at: row.opened_at,
+    })),
+    ...openedAgain.map(({ closes, ...row }) => ({
+      change: 'reminder' as const,
+      key: `reopened-${closes}`,
+      row,
+      at: now,
+    })),
+    ...(await dueReminders(db, wanted)),
     ...closed
       .filter(({ id }) => untold.has(id) || known.has(id))
-      .map((row) => ({ change: 'closed' as const, key: 'closed', row })),
+      .map(({ closes, ...row }) => ({
+        change: 'closed' as const,
+        key: closes === 0 ? 'closed' : `closed-${closes}`,
+        row,
+        at: row.closed_at ?? now,
+      })),
   ].slice(0, MAX_CHANGES);
+}
+
+/** Selects the issues that do not affect one of these licenses alone. */
+const about = (db: Database, without: readonly string[]) => {
+  const all = db.selectFrom('issues').selectAll('issues');
+  return without.length === 0
+    ? all
+    : all.where((eb) => eb.or([eb('license_id', 'is', null), eb('license_id', 'not in', without)]));
+};
+
+/** Returns how often the receiver was told about each license in the last hour. Changes of one moment count once. */
+async function timesTold(
+  db: Database,
+  receiver: ReceiverName,
+  now: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('alert_changes')
+    .innerJoin('issues', 'issues.id', 'alert_changes.issue_id')
+    .select((eb) => ['issues.license_id', eb.fn.count('alert_changes.at').distinct().as('times')])
+    .where('alert_changes.receiver', '=', receiver)
+    .where('alert_changes.at', '>', now - HOUR_MS)
+    .where('issues.license_id', 'is not', null)
+    .groupBy('issues.license_id')
+    .execute();
+  return new Map(rows.map(({ license_id, times }) => [license_id ?? '', Number(times)]));
 }
 
 /** Records when this receiver was first used. */
@@ -236,17 +304,10 @@ async function toldAbout(
 }
 
 /** Of several reminders that were due during quiet hours or while the service was stopped, only the newest counts. */
-async function dueReminders(
-  db: Database,
-  receiver: ReceiverName,
-  reminderMs: number | null,
-  now: number,
-): Promise<Change[]> {
+async function dueReminders(db: Database, { receiver, reminderMs, now, without }: Wanted): Promise<Change[]> {
   if (reminderMs === null) return [];
-  const rows = await db
-    .selectFrom('issues')
+  const rows = await about(db, without)
     .innerJoin('alert_changes', 'alert_changes.issue_id', 'issues.id')
-    .selectAll('issues')
     .select('alert_changes.at as told_at')
     .where('issues.closed_at', 'is', null)
     .where('alert_changes.receiver', '=', receiver)
@@ -257,6 +318,7 @@ async function dueReminders(
     change: 'reminder' as const,
     key: `reminder-${Math.floor((now - told_at) / reminderMs)}`,
     row,
+    at: now,
   }));
   const sentBefore = await reminded(
     db,
@@ -289,7 +351,7 @@ async function add(
   tx: Transaction<Schema>,
   receiver: ReceiverName,
   due: readonly Change[],
-  group: EnqueueOptions['group'],
+  { group, isHeldBack }: Pick<EnqueueOptions, 'group'> & { readonly isHeldBack: (change: Change) => boolean },
   now: number,
 ): Promise<void> {
   const own = new Set<string>();
@@ -304,7 +366,11 @@ async function add(
   }
   const changes = due
     .filter(({ key, row }) => own.has(`${row.id} ${key}`))
-    .map(({ change, row }) => ({ change, issue: issueOf(row) }));
+    .map((one) => ({
+      change: one.change,
+      issue: issueOf(one.row),
+      ...(isHeldBack(one) && { heldBack: true }),
+    }));
   if (changes.length === 0) return;
   const { last } = await tx
     .selectFrom('alerts')
@@ -339,25 +405,32 @@ function issueOf(row: IssueRow): AlertedIssue {
     closedAt: row.closed_at,
     locationIds: all === null ? null : all.slice(0, MAX_LOCATIONS),
     affected: all === null ? null : all.length,
+    reopened: row.reopened,
   };
 }
 
 const TEXT = { type: 'string' } as const;
 const NUMBER = { type: 'number' } as const;
 const CHANGES = list(
-  object({
-    change: { type: 'string', enum: ['opened', 'closed', 'reminder'] },
-    issue: object({
-      id: TEXT,
-      kind: TEXT,
-      sentence: TEXT,
-      action: TEXT,
-      since: NUMBER,
-      closedAt: nullable(NUMBER),
-      locationIds: nullable(TEXTS),
-      affected: nullable(NUMBER),
-    }),
-  }),
+  object(
+    {
+      change: { type: 'string', enum: ['opened', 'closed', 'reminder'] },
+      issue: object(
+        {
+          id: TEXT,
+          kind: TEXT,
+          sentence: TEXT,
+          action: TEXT,
+          since: NUMBER,
+          closedAt: nullable(NUMBER),
+          locationIds: nullable(TEXTS),
+          affected: nullable(NUMBER),
+        },
+        { reopened: NUMBER },
+      ),
+    },
+    { heldBack: { type: 'boolean' } },
+  ),
 );
 
 async function withEngineError<T>(query: () => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { CLAIM_MS } from './alert-outbox.ts';
 import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
+import { MAX_TIMES_AN_HOUR } from './alerts.ts';
 
 interface Opened {
   readonly outbox: AlertOutbox;
@@ -10,7 +11,8 @@ interface Opened {
   readonly alone: AlertOutbox;
   readonly clock: FakeClock;
   /** Opens an issue, or closes it. */
-  readonly openIssue: (id: string) => Promise<void>;
+  readonly openIssue: (id: string, licenseId?: string) => Promise<void>;
+  readonly openAgain: (id: string) => Promise<void>;
   readonly closeIssue: (id: string) => Promise<void>;
   readonly removeIssue: (id: string) => Promise<void>;
   close(): Promise<void>;
@@ -142,6 +144,75 @@ export function alertOutboxContract(name: string, open: () => Promise<Opened>): 
       await closeIssue('one');
       expect(await look(HOUR)).toEqual(['closed one']);
       expect(await look(HOUR)).toEqual([]);
+    });
+
+    it('tells once that an issue opens and closes again and again, and that it has been closed for an hour', async () => {
+      const { outbox, clock, openIssue, openAgain, closeIssue } = opened;
+      const told: string[] = [];
+      const look = async () => {
+        await Promise.all([1, 2].map(() => outbox.enqueue('webhook', SINGLE)));
+        told.push(...(await drain()));
+        await clock.advance(15_000);
+      };
+      await openIssue('one');
+      await look();
+      for (let count = 0; count < 2 * 240; count++) {
+        await closeIssue('one');
+        await look();
+        await openAgain('one');
+        await look();
+      }
+      expect(told).toEqual(['opened one', 'closed one', 'reminder one']);
+      await closeIssue('one');
+      await look();
+      await clock.advance(HOUR - 15_001);
+      await look();
+      expect(told).toHaveLength(3);
+      await look();
+      expect(told.slice(3)).toEqual(['closed one']);
+      await look();
+      // An issue that opens at the last moment is told again.
+      await openAgain('one');
+      await look();
+      expect(told.slice(4)).toEqual(['reminder one']);
+    });
+
+    it('tells changes about one license at most so often an hour, the others together later, and other licenses at once', async () => {
+      const { outbox, clock, openIssue, closeIssue } = opened;
+      const [bounded, told]: [number[], string[]] = [[], []];
+      const look = async () => {
+        await outbox.enqueue('webhook', TOGETHER);
+        for (;;) {
+          const claimed = await outbox.claim('webhook', 'a');
+          if (claimed === undefined) return;
+          await outbox.sent(claimed.alert.id);
+          const { changes } = claimed.alert;
+          bounded.push(changes.filter(({ heldBack }) => heldBack).length);
+          told.push(changes.map(({ change, issue }) => `${change} ${issue.id}`).join(', '));
+        }
+      };
+      for (let count = 0; count < 1200; count++) {
+        await openIssue(`noisy ${count}`, 'lic_noisy');
+        if (count < 20) await look();
+        await clock.advance(1000);
+      }
+      expect(told).toEqual(Array.from({ length: MAX_TIMES_AN_HOUR }, (_, count) => `opened noisy ${count}`));
+      await openIssue('quiet', 'lic_quiet');
+      await openIssue('all');
+      await look();
+      expect(told.at(-1)).toBe('opened all, opened quiet');
+      await closeIssue('noisy 0');
+      await look();
+      expect(told).toHaveLength(MAX_TIMES_AN_HOUR + 1);
+      expect(bounded.every((count) => count === 0)).toBe(true);
+      await clock.advance(HOUR - 1_200_000);
+      await look();
+      expect(told.at(-1)?.split(', ')).toHaveLength(1000);
+      expect(bounded.at(-1)).toBe(1000);
+      await clock.advance(2000);
+      await look();
+      // 190 that opened, and the one that closed.
+      expect(told.at(-1)?.split(', ')).toHaveLength(1200 - MAX_TIMES_AN_HOUR - 1000 + 1);
     });
 
     it('prunes alerts that were sent, and sends none of them again', async () => {

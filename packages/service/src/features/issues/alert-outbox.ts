@@ -28,6 +28,8 @@ export interface ReceiverState {
  * - `enqueue` makes an alert for each change of an issue that has none yet for this receiver. A change gets one alert per receiver, however many
  *   nodes call it and wherever they crash: the change and its alert are written in one transaction. A new receiver is told about the issues that are
  *   open, not about those that were closed before.
+ *   An issue that opened again is told once more as a reminder, and then as closed once it has been closed for `SAME_ISSUE_MS`. Changes about a
+ *   license wait while the receiver was told about it `MAX_TIMES_AN_HOUR` times within an hour.
  * - `claim` resolves with the oldest alert of a receiver that was not sent, if its time has come and no other node has claimed it. Alerts of a
  *   receiver are therefore sent one at a time, in order. A claim ends with `sent`, `failed` or `giveUp`, or after `CLAIM_MS` when its node is gone;
  *   without other nodes, it ends as soon as its process is gone.

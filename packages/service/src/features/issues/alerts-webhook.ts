@@ -37,10 +37,12 @@ function bodyOf(alert: Alert): string {
     timestamp: isoTime(alert.at),
     data: {
       title: renderAlert(alert).title,
-      changes: alert.changes.map(({ change, issue }) => ({
+      changes: alert.changes.map(({ change, issue, heldBack = false }) => ({
         change,
+        heldBack,
         issue: {
           ...issue,
+          reopened: issue.reopened ?? 0,
           since: isoTime(issue.since),
           closedAt: issue.closedAt === null ? null : isoTime(issue.closedAt),
         },

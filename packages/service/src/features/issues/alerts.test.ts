@@ -137,7 +137,13 @@ describe('the format', () => {
         timestamp: '2026-11-15T09:17:00.000Z',
         data: {
           title: `Open: ${ISSUE.sentence}`,
-          changes: [{ change: 'opened', issue: { ...ISSUE, since: '2026-11-15T09:12:00.000Z' } }],
+          changes: [
+            {
+              change: 'opened',
+              heldBack: false,
+              issue: { ...ISSUE, since: '2026-11-15T09:12:00.000Z', reopened: 0 },
+            },
+          ],
         },
       });
       expect(() => verifier.verify(`${body} `, headers as Record<string, string>)).toThrow();

@@ -13,14 +13,26 @@ export interface AlertedIssue {
   readonly locationIds: readonly string[] | null;
   /** How many locations it affects; null: all. */
   readonly affected: number | null;
+  /** How often it opened again soon after it was closed. Missing in alerts of earlier versions. */
+  readonly reopened?: number;
 }
+
+export interface AlertChange {
+  readonly change: AlertedChange;
+  readonly issue: AlertedIssue;
+  /** It waited because there had been `MAX_TIMES_AN_HOUR` alerts about its license. */
+  readonly heldBack?: boolean;
+}
+
+/** How often a receiver gets alerts about one license within an hour. The changes after that wait, and are told together. */
+export const MAX_TIMES_AN_HOUR = 10;
 
 export interface Alert {
   /** The same for every attempt to send this alert. */
   readonly id: string;
   readonly at: number;
   /** Several changes are a digest; an alert without changes is a test. */
-  readonly changes: readonly { readonly change: AlertedChange; readonly issue: AlertedIssue }[];
+  readonly changes: readonly AlertChange[];
 }
 
 export const MAX_LOCATIONS = 100;

@@ -15,6 +15,7 @@ const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
   licenses: [],
   contended: new Map(),
   separations: new Set(),
+  licenseOf: new Map(),
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
   ...changed,
 });

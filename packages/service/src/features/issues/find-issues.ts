@@ -50,6 +50,8 @@ export interface IssueFacts {
   readonly contended: ReadonlyMap<string, Occurrences>;
   /** Why other nodes of the database are not in Redis with this one. */
   readonly separations: ReadonlySet<'secret' | 'redis' | 'version'>;
+  /** The licenses of the locations that have one. */
+  readonly licenseOf: ReadonlyMap<string, string>;
   readonly disk: { readonly host: string; readonly freeBytes: number; readonly totalBytes: number };
 }
 
@@ -67,7 +69,7 @@ const MIN_FREE_BYTES = 500_000_000;
 
 /** Returns everything that is wrong, according to these facts. */
 export function findIssues(facts: IssueFacts): Finding[] {
-  return [
+  const found = [
     ...facts.tenants.flatMap(ofTenant),
     ...unreadableTokens(facts),
     ...rejectedSignatures(facts),
@@ -78,6 +80,11 @@ export function findIssues(facts: IssueFacts): Finding[] {
     ...fullDisk(facts),
     ...separateNodes(facts),
   ];
+  return found.map((finding) => ({
+    ...finding,
+    licenseId:
+      finding.kind === 'seats_exhausted' ? finding.subject : (facts.licenseOf.get(finding.subject) ?? null),
+  }));
 }
 
 /** Issues about a Mac. While it is away, its state is not known. */

@@ -40,7 +40,7 @@ export function issuesRoutes({ issues }: IssuesRoutesDeps) {
   };
 }
 
-const view = ({ id, kind, locationIds, sentence, action, since, closedAt }: Issue) => ({
+const view = ({ id, kind, locationIds, sentence, action, since, closedAt, reopened }: Issue) => ({
   id,
   kind,
   locationIds,
@@ -48,4 +48,5 @@ const view = ({ id, kind, locationIds, sentence, action, since, closedAt }: Issu
   action,
   since: isoTime(since),
   closedAt: closedAt === null ? null : isoTime(closedAt),
+  reopened,
 });

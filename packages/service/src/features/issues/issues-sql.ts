@@ -9,6 +9,7 @@ import { EngineError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
+import { SAME_ISSUE_MS } from './issues.ts';
 import type { Finding, Issue, Issues } from './issues.ts';
 
 type Row = Selectable<Schema['issues']>;
@@ -17,8 +18,10 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
   return {
     open: (findings, node) =>
       withEngineError(async () => {
-        const opened: Issue[] = [];
-        for (const some of batches(findings)) {
+        if (findings.length === 0) return [];
+        const opened = await openAgain(db, findings, node, clock.now());
+        const again = new Set(opened.map(keyOf));
+        for (const some of batches(findings.filter((finding) => !again.has(keyOf(finding))))) {
           const rows = await db
             .insertInto('issues')
             .values(some.map((finding) => rowOf(finding, node, clock.now())))
@@ -103,6 +106,61 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
   };
 }
 
+const keyOf = ({ kind, subject }: Pick<Finding, 'kind' | 'subject'>) => `${kind} ${subject}`;
+
+/** Opens those of the findings again that were closed a short time ago. */
+async function openAgain(
+  db: Database,
+  findings: readonly Finding[],
+  node: string,
+  at: number,
+): Promise<Issue[]> {
+  const closed = await db
+    .selectFrom('issues')
+    .select(['id', 'kind', 'subject'])
+    .where('closed_at', '>', at - SAME_ISSUE_MS)
+    .orderBy('closed_at')
+    .execute();
+  const ids = new Map(closed.map(({ id, kind, subject }) => [`${kind} ${subject}`, id]));
+  const opened: Issue[] = [];
+  for (const finding of findings) {
+    const id = ids.get(keyOf(finding));
+    if (id === undefined) continue;
+    const { kind, subject, sentence, action, locationIds, licenseId = null } = finding;
+    const row = await db
+      .updateTable('issues')
+      .set((is) => ({
+        closed_at: null,
+        reopened: is('reopened', '+', 1),
+        sentence,
+        action,
+        locations: locationsText(locationIds),
+        license_id: licenseId,
+        seen_by: node,
+        seen_at: at,
+      }))
+      .where('id', '=', id)
+      // Another node may have been first.
+      .where('closed_at', 'is not', null)
+      .where((is) =>
+        is.not(
+          is.exists(
+            is
+              .selectFrom('issues as open')
+              .select('open.id')
+              .where('open.kind', '=', kind)
+              .where('open.subject', '=', subject)
+              .where('open.closed_at', 'is', null),
+          ),
+        ),
+      )
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) opened.push(issueOf(row));
+  }
+  return opened;
+}
+
 const locationsText = (ids: readonly string[] | null) => (ids === null ? null : JSON.stringify(ids));
 
 const rowOf = (finding: Finding, node: string, at: number): Row => ({
@@ -117,6 +175,8 @@ const rowOf = (finding: Finding, node: string, at: number): Row => ({
   closed_at: null,
   seen_by: node,
   seen_at: at,
+  license_id: finding.licenseId ?? null,
+  reopened: 0,
 });
 
 const issueOf = (row: Row): Issue => ({
@@ -131,6 +191,8 @@ const issueOf = (row: Row): Issue => ({
   closedAt: row.closed_at,
   seenBy: row.seen_by,
   seenAt: row.seen_at,
+  licenseId: row.license_id,
+  reopened: row.reopened,
 });
 
 async function withEngineError<T>(query: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { SAME_ISSUE_MS } from './issues.ts';
 import type { Finding, Issue, Issues } from './issues.ts';
 
 interface Opened {
@@ -53,7 +54,7 @@ export function issuesContract(name: string, open: () => Promise<Opened>): void 
       expect(await issues.open(many, 'b')).toEqual([]);
     });
 
-    it('closes an issue once, and opens a new one when it comes back', async () => {
+    it('closes an issue once, and opens the same one when it comes back within an hour', async () => {
       const { issues, clock } = opened;
       const [first] = await issues.open([finding('loc1')], 'a');
       const id = first?.id ?? '';
@@ -62,7 +63,25 @@ export function issuesContract(name: string, open: () => Promise<Opened>): void 
       expect(await issues.close([id])).toEqual([]);
       expect(await issues.listOpen()).toEqual([]);
       expect((await issues.listClosed({ limit: 10 })).map((issue) => issue.id)).toEqual([id]);
-      expect(await issues.open([finding('loc1')], 'a')).toHaveLength(1);
+      await clock.advance(SAME_ISSUE_MS - 1);
+      const words = { sentence: 'Other', locationIds: ['loc1', 'loc2'], licenseId: 'lic_1' };
+      const found = [finding('loc1', words), finding('loc2')];
+      const [both, other] = await Promise.all([issues.open(found, 'a'), issues.open(found, 'b')]);
+      expect([...both, ...other].map(({ subject }) => subject).toSorted()).toEqual(['loc1', 'loc2']);
+      const again = {
+        id,
+        ...words,
+        since: first?.since,
+        openedAt: first?.openedAt,
+        closedAt: null,
+        reopened: 1,
+      };
+      expect(await issues.listOpen()).toEqual(expect.arrayContaining([expect.objectContaining(again)]));
+      await issues.close([id]);
+      await clock.advance(SAME_ISSUE_MS);
+      const [anew] = await issues.open([finding('loc1')], 'a');
+      expect(anew).toMatchObject({ reopened: 0, openedAt: clock.now(), licenseId: null });
+      expect(anew?.id).not.toBe(id);
     });
 
     it('records which node confirmed an issue, and its new words', async () => {

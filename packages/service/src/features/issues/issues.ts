@@ -35,7 +35,12 @@ export interface Finding {
   readonly action: string;
   /** When it began, if known. */
   readonly since: number | null;
+  /** The license that it affects, if it is one. */
+  readonly licenseId?: string | null;
 }
+
+/** An issue that opens again within this time after it was closed is the same one. */
+export const SAME_ISSUE_MS = 3_600_000;
 
 export interface Issue extends Finding {
   readonly id: string;
@@ -46,13 +51,15 @@ export interface Issue extends Finding {
   /** The node that found it last, and when. */
   readonly seenBy: string;
   readonly seenAt: number;
+  /** How often it opened again. */
+  readonly reopened: number;
 }
 
 /**
  * The issues of all nodes.
  *
  * - `open` opens an issue for each finding whose kind and subject have no open issue, and resolves with those that this call opened: of
- *   several nodes that find the same, one opens it.
+ *   several nodes that find the same, one opens it. One that was closed less than `SAME_ISSUE_MS` ago is opened again, with the same id.
  * - `confirm` records that a node still finds these open issues. `reword` replaces the sentence and action of an issue with those of a newer finding.
  * - `close` resolves with those that this call closed: of several nodes, one closes an issue.
  * - `listOpen` lists the oldest first, `listClosed` the most recently closed first.

@@ -56,3 +56,38 @@ test('a digest counts, lists some changes and names the common next step', () =>
 test('control characters in names do not reach an alert', () => {
   expect(render(['opened', issue('x', { sentence: 'A\r\nBcc: b\u0000' })]).title).toBe('Open: A Bcc: b ');
 });
+
+test('an issue that opens again and again says so', () => {
+  const [again, once] = [issue('loc1', { reopened: 120 }), issue('loc1', { reopened: 1 })];
+  expect(render(['reminder', again])).toEqual({
+    title: 'Still open: The Mac of loc1 is not connected.',
+    lines: [
+      'Since 2026-11-15 09:12 UTC',
+      'Affects: loc1',
+      'It has opened again 120 times. That is told once, until it has been resolved for an hour.',
+      'Next: Switch it on.',
+    ],
+  });
+  expect(render(['closed', once]).lines[2]).toContain('It has opened again once.');
+  const { lines } = render(['reminder', again], ['opened', issue('loc2')]);
+  expect(lines.slice(0, 2)).toEqual([
+    'Still open: The Mac of loc1 is not connected. (loc1, opened again: 120)',
+    'Open: The Mac of loc2 is not connected. (loc2)',
+  ]);
+});
+
+test('an alert counts what was held back', () => {
+  const held = (count: number) =>
+    renderAlert({
+      id: 'a',
+      at: 0,
+      changes: Array.from({ length: 3 }, (_, index) => ({
+        change: 'opened' as const,
+        issue: issue(`loc${index}`),
+        heldBack: index < count,
+      })).slice(0, Math.max(count, 1)),
+    }).lines.at(-1);
+  expect(held(0)).toBe('Next: Switch it on.');
+  expect(held(1)).toBe('1 change was held back: there were 10 alerts about the license within an hour.');
+  expect(held(3)).toBe('3 changes were held back: there were 10 alerts about the license within an hour.');
+});

@@ -1,3 +1,4 @@
+import { MAX_TIMES_AN_HOUR } from './alerts.ts';
 import type { Alert, AlertedChange, AlertedIssue } from './alerts.ts';
 
 /** An alert in words. */
@@ -26,7 +27,9 @@ export function renderAlert({ changes }: Alert): RenderedAlert {
     lines: [
       when(issue),
       `Affects: ${affected(issue)}`,
+      ...reopened(issue),
       ...(change === 'closed' ? [] : [`Next: ${clean(issue.action)}`]),
+      ...heldBack(changes),
     ],
   };
 }
@@ -45,13 +48,33 @@ function digest(changes: Alert['changes']): RenderedAlert {
     lines: [
       ...changes
         .slice(0, MAX_LINES)
-        .map(({ change, issue }) => `${WORDS[change]}: ${clean(issue.sentence)} (${affected(issue)})`),
+        .map(
+          ({ change, issue }) =>
+            `${WORDS[change]}: ${clean(issue.sentence)} (${affected(issue)}${again(issue)})`,
+        ),
       ...(rest > 0 ? [`and ${rest} more`] : []),
       ...(action === undefined
         ? []
         : [`Next: ${otherActions.length === 0 ? action : 'Run `footbridge issues` to see what to do.'}`]),
+      ...heldBack(changes),
     ],
   };
+}
+
+/** What was not told about an issue that opens and closes again and again. */
+function reopened({ reopened: times = 0 }: AlertedIssue): string[] {
+  if (times === 0) return [];
+  const often = times === 1 ? 'once' : `${times} times`;
+  return [`It has opened again ${often}. That is told once, until it has been resolved for an hour.`];
+}
+
+const again = ({ reopened: times = 0 }: AlertedIssue) => (times === 0 ? '' : `, opened again: ${times}`);
+
+function heldBack(changes: Alert['changes']): string[] {
+  const count = changes.filter((one) => one.heldBack === true).length;
+  if (count === 0) return [];
+  const held = count === 1 ? '1 change was' : `${count} changes were`;
+  return [`${held} held back: there were ${MAX_TIMES_AN_HOUR} alerts about the license within an hour.`];
 }
 
 function affectedTogether(changes: Alert['changes']): string {

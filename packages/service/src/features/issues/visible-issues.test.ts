@@ -15,6 +15,7 @@ const ISSUES = Array.from({ length: 10 }, (_, at): Issue => ({
   closedAt: null,
   seenBy: 'a',
   seenAt: 0,
+  reopened: 0,
 }));
 
 it.each([

@@ -22,6 +22,7 @@ const NOTHING: IssueFacts = {
   licenses: [],
   contended: new Map(),
   separations: new Set(),
+  licenseOf: new Map(),
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
 };
 

@@ -531,6 +531,16 @@ const pagesOfLists: Migration = {
   },
 };
 
+const reopenedIssues: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('issues').addColumn('license_id', 'text').execute();
+    await db.schema
+      .alterTable('issues')
+      .addColumn('reopened', 'integer', (c) => c.notNull().defaultTo(0))
+      .execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -573,4 +583,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0027-suspects': suspects,
   '0028-deleted-locations': deletedLocations,
   '0029-pages-of-lists': pagesOfLists,
+  '0030-reopened-issues': reopenedIssues,
 };

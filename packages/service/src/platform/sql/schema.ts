@@ -211,6 +211,10 @@ export interface Schema {
     /** The node that found it last, and when. */
     seen_by: string;
     seen_at: number;
+    /** The license that it affects. Null: none, or several. */
+    license_id: Generated<string | null>;
+    /** How often it opened again soon after it was closed. */
+    reopened: Generated<number>;
   };
   /** Alerts to one receiver. Without `done_at` they still have to be sent, in the order of `seq`. */
   alerts: {
@@ -228,7 +232,7 @@ export interface Schema {
     outcome: 'sent' | 'given_up' | null;
     error: string | null;
   };
-  /** The changes of issues for which a receiver has an alert: `opened`, `closed` or `reminder-` and a number. */
+  /** The changes of issues for which a receiver has an alert: `opened`, `closed`, or `closed-`, `reopened-` or `reminder-` and a number. */
   alert_changes: { receiver: string; issue_id: string; change: string; at: number };
   /** When each receiver was first used. */
   alert_receivers: { receiver: string; since: number };
