@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'packages');
 const OWN = '@footbridge/';
 const isOwn = (dependency: string): boolean => dependency.startsWith(OWN);
-const IS_TEST = /\.(?:test|contract|bench)\.ts$/;
+const IS_TEST = /\.(?:test|contract|fixture|bench)\.ts$/;
 /** Code for browsers. */
 const IN_PAGE = /^(?:ui[\\/]src|[a-z]+[\\/]src[\\/]page)[\\/]/;
 // Not the `ObjC.import` of a program for osascript.

@@ -7,7 +7,7 @@ import { LAYERS, PACKAGES, ROOMS } from './rules.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
-const IS_TEST = /\.(?:test|contract|bench)\.ts$/;
+const IS_TEST = /\.(?:test|contract|fixture|bench)\.ts$/;
 
 interface Row {
   readonly names: readonly string[];
@@ -94,6 +94,6 @@ function example(name: string): string {
 function wordsFor(word: string, part: string): readonly string[] {
   const rooms = ROOMS.map((name) => `relay/${name}`);
   if (word === 'the rooms above') return rooms.slice(0, rooms.indexOf(part));
-  if (word === 'the relay') return rooms;
+  if (word === 'the rooms') return rooms;
   return word === 'everything but main' ? ['*'] : [word];
 }

@@ -7,7 +7,7 @@ import type { Part } from './rules.ts';
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
 const IS_SOURCE = /^src\/.*\.(?:tsx?|js)$|^bin\/.*\.m?js$/;
-const IS_TEST = /\.(test|contract|bench)\.tsx?$|(^|\/)(test|fixtures)\//;
+const IS_TEST = /\.(test|contract|fixture|bench)\.tsx?$|(^|\/)(test|fixtures)\//;
 
 interface SourceFile {
   /** Relative to the package. */

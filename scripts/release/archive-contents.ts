@@ -11,7 +11,7 @@ export interface ArchiveRules {
 
 /** Files that must not be in any archive: tests, sources, settings, keys, data. */
 const FORBIDDEN =
-  /(?:\.(?:test|contract|bench)\.|(?:^|\/)\.env|\.sqlite|\.tsx?$(?<!\.d\.ts)|operator-token$|journal-key$)/;
+  /(?:\.(?:test|contract|fixture|bench)\.|(?:^|\/)\.env|\.sqlite|\.tsx?$(?<!\.d\.ts)|operator-token$|journal-key$)/;
 
 /** Returns one line for each difference between the files of an archive and its rules. */
 export function contentFaults(

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
+import type { MessageReceivedFrame, SendFrame } from '@footbridge/protocol/frames';
+import type { LocationId } from '@footbridge/protocol/ids';
 import { readConsole } from '@footbridge/console/console-files';
 import { findSite } from '@footbridge/site/site-files';
 import { systemClock } from '@footbridge/runtime/clock';
@@ -37,7 +39,11 @@ import { tenantsRoutes } from '../features/tenants/tenants-routes.ts';
 import { probeRoutes } from '../platform/operator/probe-routes.ts';
 import { Handovers } from '../relay/accounts/handovers.ts';
 import { RecentOccurrences } from '../features/issues/recent-occurrences.ts';
-import { TextCapture } from '../features/capture/text-capture.ts';
+import { capture } from '../features/capture/feature.ts';
+import { optOut } from '../features/opt-out/feature.ts';
+import { privacy } from '../features/privacy/feature.ts';
+import { reach } from '../features/reach/feature.ts';
+import { retention } from '../features/retention/feature.ts';
 import { OperatorAuth } from '../platform/operator/authenticate-operator.ts';
 import { isOfOtherApp } from '../features/oauth/app-events.ts';
 import { RecentRejections } from '../relay/keys/recent-rejections.ts';
@@ -45,7 +51,6 @@ import { ReplayMemory } from '../relay/webhook/recognise-replay.ts';
 import { receiveWebhook } from '../relay/webhook/receive-webhook.ts';
 import { SignatureCheck } from '../relay/keys/verify-signature.ts';
 import type { SignatureFault } from '../relay/keys/verify-signature.ts';
-import { createReach } from '../features/reach/ask-reach.ts';
 import { lineOf, listTenants } from '../features/tenants/tenants.ts';
 import { LineWatch } from '../features/tenants/watch-lines.ts';
 import { refuseInterruptedRestore } from '../maintenance/restore-marker.ts';
@@ -54,7 +59,6 @@ import { journalKeys, operatorToken } from '../platform/operator/operator-token.
 import { asyncApiDocument } from '../platform/asyncapi/asyncapi-document.ts';
 import { openApiDocument } from '../platform/openapi/openapi-document.ts';
 import { createSqlAudit } from '../platform/operator/audit-sql.ts';
-import { createSqlCaptures } from '../features/capture/captures-sql.ts';
 import { createSqlJournal } from '../relay/journal/journal-sql.ts';
 import { keyedHash } from '../relay/people/keyed-hash.ts';
 import { createPhones } from '../relay/people/phones.ts';
@@ -66,13 +70,22 @@ import { createSqlLicenses } from '../relay/accounts/licenses-sql.ts';
 import { createSqlOperators } from '../platform/operator/operators-sql.ts';
 import { countRejections } from '../platform/limits/count-rejections.ts';
 import { createMemoryLimits } from '../platform/limits/limits-memory.ts';
-import { createSqlReachFields } from '../features/reach/reach-fields-sql.ts';
-import { createSqlRetention } from '../features/retention/retention-sql.ts';
 import { openSqlSuspects } from '../platform/suspects/suspects-sql.ts';
-import { SuppressionFilter } from '../features/opt-out/suppression-filter.ts';
 import { createSqlSeenRequests } from '../relay/webhook/seen-requests-sql.ts';
-import { createSqlSuppressions } from '../features/opt-out/suppressions-sql.ts';
-import type { Suppressions } from '../features/opt-out/suppressions.ts';
+import { createHost } from '../platform/host.ts';
+import { Occurrence } from '../platform/occurrence.ts';
+import { Slot } from '../platform/slot.ts';
+import { keepFiles } from '../relay/assets/files-of-person.ts';
+import { OPEN } from '../relay/inbound/gate.ts';
+import type { Gate } from '../relay/inbound/gate.ts';
+import { AS_IN_SETTINGS } from '../relay/journal/retention.ts';
+import type { Retention } from '../relay/journal/retention.ts';
+import { NO_TEXTS } from '../relay/journal/texts.ts';
+import type { Texts } from '../relay/journal/texts.ts';
+import type { Relay } from '../relay/relay.ts';
+import type { HandleAppEvent } from '../relay/webhook/app-events.ts';
+import { NOBODY } from '../relay/webhook/check-opt-out.ts';
+import type { IsSuppressed } from '../relay/webhook/check-opt-out.ts';
 import { SendLedger } from '../relay/switchboard/send-ledger.ts';
 import { RecentCache } from '../platform/recent-cache.ts';
 import { sodium } from '../platform/sodium.ts';
@@ -83,7 +96,6 @@ import { composeCluster } from './compose-cluster.ts';
 import { composeCrm } from './compose-crm.ts';
 import { composeIssues } from './compose-issues.ts';
 import { composeMacs } from './compose-macs.ts';
-import { composePrivacy } from './compose-privacy.ts';
 import { composeTelemetry } from './compose-telemetry.ts';
 import type { BridgeContext } from './context.ts';
 import { lockData } from './lock-data.ts';
@@ -177,14 +189,15 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const telemetry = await composeTelemetry(context, journal, version);
   const handleHash = keyedHash(handleKeys);
   const phones = createPhones(config.limits.phoneDefaultCountry);
-  const hashes = (handle: string) => handleHash.handle(handle);
-  const suppressions = openSuppressions(
-    context,
-    createSqlSuppressions({ db: database.db, clock, hashes }),
-    hashes,
-  );
-
-  const retention = createSqlRetention(database.db);
+  const slots = {
+    texts: new Slot<Texts>('texts', NO_TEXTS),
+    retention: new Slot<Retention>('retention', AS_IN_SETTINGS),
+    optOuts: new Slot<IsSuppressed>('optOuts', NOBODY),
+    gate: new Slot<Gate>('gate', OPEN),
+    appEvents: new Map<string, HandleAppEvent>(),
+    forwarded: new Occurrence<[LocationId, SendFrame]>(),
+    inboundDelivered: new Occurrence<[LocationId, MessageReceivedFrame]>(),
+  };
 
   const ledger = new SendLedger({
     clock,
@@ -206,14 +219,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     count: metrics.setAside,
   });
   const limits = countRejections(cluster.limits, metrics.rateLimited);
-  const capture = await TextCapture.open({
-    captures: createSqlCaptures({ db: database.db, clock }),
-    changes,
-    broadcast: cluster.broadcast,
-    clock,
-    log,
-  });
-  life.add('text capture', () => capture.close());
+  life.add('text capture', () => slots.texts.close());
 
   const keys = openCrmKeys(database.db, () => clock.now());
   let fixedKeys = settingsKeys(config.crm);
@@ -246,11 +252,22 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
   const address = { url: config.listeners.baseUrl ?? '' };
   const files = await composeAssets(
     context,
-    { database, suspects, handleHash, retention },
+    { database, suspects, handleHash, retention: slots.retention },
     () => address.url,
   );
-  const reach = createReach({ switchboard, handleHash, clock });
-  const reachFields = createSqlReachFields({ db: database.db, clock, hashes });
+  const host = createHost({
+    db: database.db,
+    clock,
+    log,
+    metrics,
+    node: context.node,
+    changes,
+    broadcast: cluster.broadcast,
+    isSingleNode,
+    publicUrl: () => address.url,
+    life,
+    auditLog: audit,
+  });
   const crm = await composeCrm(context, {
     database,
     changes,
@@ -259,14 +276,11 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     switchboard,
     limits,
     audit,
-    capture,
     files,
-    suppressions,
-    retention,
     suspects,
-    reach,
-    reachFields,
     phones,
+    host,
+    slots,
     failpoint,
   });
   const now = () => clock.now();
@@ -316,13 +330,11 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     contacts: crm.contacts,
     forwarding: crm.forwarding,
     reports: crm.statuses,
-    isSuppressed: config.crm.optOutEnforced
-      ? (locationId, phone) => suppressions.has(locationId, phone)
-      : undefined,
+    optOuts: slots.optOuts,
     journal,
     suspects,
     phones,
-    capture: (...message) => capture.take(...message),
+    texts: slots.texts,
     onForwarded: metrics.routed,
     replays: config.limits.replayMemory
       ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
@@ -340,6 +352,32 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       isTraced: telemetry.traceWebhook !== undefined,
     },
   });
+
+  const relay: Relay = {
+    ...slots,
+    people: { phones, hashes: handleHash },
+    switchboard,
+    assets: files,
+    journal,
+    updateContact: crm.updateContact,
+  };
+  host.keepsAboutPeople({
+    section: 'contacts',
+    async read({ handles, locationIds }) {
+      const all = crm.contacts.contactsOf(handles);
+      return all.filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId));
+    },
+    forget: (locationId) => crm.contacts.forgetContacts(locationId),
+  });
+  keepFiles(host, relay.assets);
+  await capture.start(host, relay, {});
+  await retention.start(host, relay, {
+    journalDays: config.retentionDays,
+    assetDays: config.assets.retentionDays,
+  });
+  await optOut.start(host, relay, { enforced: config.crm.optOutEnforced, words: config.crm.optOutWords });
+  await reach.start(host, relay, { reachFields: config.crm.reachFields });
+  await privacy.start(host, relay, {});
 
   const startedAt = performance.now();
   const { drainGraceMs } = config.listeners;
@@ -401,7 +439,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
             onVerified,
             unsignedPerMinute: config.limits.unsignedPerMinute,
           }),
-          handlers: crm.appEventHandlers,
+          handlers: slots.appEvents,
           replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
           onReplay: () => metrics.duplicate('event'),
           isForeign: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
@@ -433,22 +471,6 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     lines,
     occurrences,
     separations: cluster.separations,
-  });
-  const privacyApi = composePrivacy(context, {
-    suppressions,
-    retention,
-    handleHash,
-    audit,
-    journal,
-    contacts: crm.contacts,
-    files,
-    capture,
-    changes,
-    reach,
-    reachFields,
-    phones,
-    reachWriter: crm.reachWriter,
-    publicUrl: () => address.url,
   });
   const alertsApi = composeAlerts(context, database, failpoint);
   const operators = createSqlOperators({ db: database.db, clock });
@@ -512,9 +534,13 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
               ),
           })(app);
           issuesApi(app);
-          privacyApi(app);
           alertsApi(app);
-          for (const routes of [...crm.operatorRoutes, ...macs.operatorRoutes, ...files.operatorRoutes])
+          for (const routes of [
+            ...host.registered.operatorRoutes,
+            ...crm.operatorRoutes,
+            ...macs.operatorRoutes,
+            ...files.operatorRoutes,
+          ])
             routes(app);
         },
       ],
@@ -544,17 +570,4 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
       return life.stopping;
     },
   };
-}
-
-/** Other nodes also change the suppressions, so only a single node can use the in-memory filter. */
-function openSuppressions(
-  { config, clock, log, life }: BridgeContext,
-  stored: Suppressions,
-  hashes: (handle: string) => readonly string[],
-): Suppressions {
-  if (!config.crm.optOutEnforced || config.cluster.engine !== 'memory') return stored;
-  const filter = new SuppressionFilter({ stored, hashes, clock, log });
-  life.add('opt-out filter', () => filter.close());
-  void filter.load();
-  return filter;
 }

@@ -19,7 +19,8 @@ import { createSqlAssetIndex } from '../relay/assets/asset-index-sql.ts';
 import type { Assets } from '../relay/assets/assets.ts';
 import { openDiskAssets } from '../relay/assets/assets-disk.ts';
 import type { KeyedHash } from '../relay/people/keyed-hash.ts';
-import type { Retention } from '../features/retention/retention.ts';
+import type { Slot } from '../platform/slot.ts';
+import type { Retention } from '../relay/journal/retention.ts';
 import type { Suspects } from '../platform/suspects/suspects.ts';
 import type { OpenDatabase } from '../platform/sql/open-database.ts';
 
@@ -35,7 +36,7 @@ export interface AssetDeps {
   readonly database: OpenDatabase;
   readonly suspects: Suspects;
   readonly handleHash: KeyedHash;
-  readonly retention: Retention;
+  readonly retention: Slot<Retention>;
 }
 
 /** Attachments: storage, index, conversion and the routes that serve them. */
@@ -68,7 +69,8 @@ export async function composeAssets(
     log,
     baseUrl,
     quotaBytes: choice.quotaBytes,
-    retentionDays: async (locationId) => (await retention.of(locationId)).assetDays ?? choice.retentionDays,
+    retentionDays: async (locationId) =>
+      (await retention.value.of(locationId)).assetDays ?? choice.retentionDays,
   });
   life.add(
     'pruning attachments',

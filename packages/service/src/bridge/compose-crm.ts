@@ -8,6 +8,10 @@ import { logLock } from './log-lock.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { createContactCalls } from '../relay/crm/contact-calls.ts';
 import { createUpdateContact } from '../relay/crm/update-contact.ts';
+import type { UpdateContact } from '../relay/crm/update-contact.ts';
+import type { Deliver } from '../relay/inbound/gate.ts';
+import type { Relay } from '../relay/relay.ts';
+import type { Host } from '../platform/host.ts';
 import { createConversationCalls } from '../relay/inbound/conversation-calls-http.ts';
 import { createCrmClient } from '../relay/crm/crm-client.ts';
 import { probeAddress } from '../relay/crm/probe-address.ts';
@@ -19,31 +23,23 @@ import { createTransport } from '../relay/crm/transport.ts';
 import { createUploadCalls } from '../relay/inbound/upload-calls-http.ts';
 import { oauthRoutes } from '../features/oauth/oauth-routes.ts';
 import type { GatewayDeps } from '../relay/macs/mac-gateway.ts';
-import { captureRoutes } from '../features/capture/capture-routes.ts';
 import { crmCheckRoutes } from '../features/doctor/crm-check-routes.ts';
 import { grantsRoutes } from '../features/oauth/grants-routes.ts';
 import { messagesRoutes } from '../relay/journal/messages-routes.ts';
 import { createPrepareAttachments } from '../relay/inbound/prepare-attachments.ts';
-import type { TextCapture } from '../features/capture/text-capture.ts';
 import { createLookUpPhone } from '../relay/crm/phone-of-contact.ts';
 import type { LocationTokens } from '../relay/accounts/manage-licenses.ts';
 import type { OverviewDeps } from '../relay/accounts/overview.ts';
-import { DND_EVENT, createDndEvents } from '../features/opt-out/dnd-event.ts';
-import { watchWords } from '../features/opt-out/watch-words.ts';
-import type { Deliver } from '../features/opt-out/watch-words.ts';
 import { createInbound } from '../relay/inbound/deliver-inbound.ts';
 import type { Inbound } from '../relay/inbound/deliver-inbound.ts';
 import { APP_EVENTS } from '../features/oauth/app-events.ts';
 import { createPrivateTokens, privateTokenCheck } from '../features/oauth/private-tokens.ts';
 import { createTokens } from '../features/oauth/tokens.ts';
-import type { ReachQuery } from '../features/reach/ask-reach.ts';
-import { ReachWriter } from '../features/reach/write-reach.ts';
 import { createStatusReports } from '../relay/status/report-statuses.ts';
 import type { StatusReports } from '../relay/status/report-statuses.ts';
 import { RecentCrmCalls } from '../relay/crm/recent-calls.ts';
 import type { TenantsDeps } from '../features/tenants/tenants.ts';
 import type { Phones } from '../relay/people/phones.ts';
-import type { HandleAppEvent } from '../relay/webhook/app-events.ts';
 import type { OutboundDeps } from '../relay/webhook/receive-webhook.ts';
 import type { Audit } from '../platform/operator/audit.ts';
 import type { Changes } from '../platform/changes/changes.ts';
@@ -54,9 +50,6 @@ import { createSqlGuids } from '../relay/inbound/guids-sql.ts';
 import type { SqlJournal } from '../relay/journal/journal-sql.ts';
 import type { Licenses } from '../relay/accounts/licenses.ts';
 import type { Limits } from '../platform/limits/limits.ts';
-import type { ReachFields } from '../features/reach/reach-fields.ts';
-import type { Retention } from '../features/retention/retention.ts';
-import type { Suppressions } from '../features/opt-out/suppressions.ts';
 import type { Suspects } from '../platform/suspects/suspects.ts';
 import type { Lease, Switchboard } from '../relay/switchboard/switchboard.ts';
 import { openDatabase } from '../platform/sql/open-database.ts';
@@ -70,14 +63,14 @@ export interface CrmDeps {
   readonly switchboard: Switchboard;
   readonly limits: Limits;
   readonly audit: Audit;
-  readonly capture: TextCapture;
   readonly files: Pick<AssetSide, 'assets' | 'index'>;
-  readonly suppressions: Suppressions;
-  readonly retention: Retention;
-  readonly suspects: Suspects;
-  readonly reach: ReachQuery;
+  readonly host: Host;
   readonly phones: Phones;
-  readonly reachFields: ReachFields;
+  readonly slots: Pick<
+    Relay,
+    'texts' | 'retention' | 'gate' | 'appEvents' | 'forwarded' | 'inboundDelivered'
+  >;
+  readonly suspects: Suspects;
   readonly failpoint: Failpoint | undefined;
 }
 
@@ -85,11 +78,9 @@ export interface CrmSide {
   readonly inbound: GatewayDeps['inbound'];
   readonly statuses: StatusReports;
   readonly forwarding: OutboundDeps['forwarding'];
-  /** Undefined without CRM_REACH_FIELD_ID. */
-  readonly reachWriter: ReachWriter | undefined;
+  readonly updateContact: UpdateContact;
   readonly grants: OverviewDeps['grants'];
   readonly contacts: OutboundDeps['contacts'] & Pick<Inbound, 'contactsOf' | 'forgetContacts'>;
-  readonly appEventHandlers: ReadonlyMap<string, HandleAppEvent>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   /** The owners of tokens in use that no configured key has encrypted. */
   readonly unreadableTokens: Grants['unreadable'];
@@ -109,7 +100,7 @@ const UNUSED_CONTACT = 'footbridge-check';
 /** Tokens, calls to the CRM, and the flows that use them. */
 export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise<CrmSide> {
   const { config, log, clock, life, metrics } = context;
-  const { changes, journal, switchboard, failpoint, licenses, phones } = deps;
+  const { changes, journal, switchboard, failpoint, licenses, phones, slots } = deps;
   const transport = createTransport({ clock, proxies: config.proxies });
   life.add('calls to the CRM', () => transport.close());
 
@@ -246,7 +237,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
       clock,
       log,
     }),
-    capture: (...message) => deps.capture.take(...message),
+    texts: slots.texts,
     phones,
     count: metrics.inbound,
     countLookUp: metrics.inboundLookUp,
@@ -258,7 +249,7 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   life.add(
     'pruning',
     pruneHourly(context, 'journal.prune_failed', async () => {
-      const own = (await deps.retention.list()).flatMap(({ locationId, journalDays }) =>
+      const own = (await slots.retention.value.list()).flatMap(({ locationId, journalDays }) =>
         journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],
       );
       await Promise.all([
@@ -270,57 +261,28 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
   );
 
   const updateContact = createUpdateContact(client, contacts);
-  const { reachFields } = config.crm;
-  const reachWriter =
-    reachFields.size === 0
-      ? undefined
-      : new ReachWriter({
-          fieldOf: (locationId) => reachFields.get(locationId) ?? reachFields.get('*'),
-          ask: (...person) => deps.reach.afresh(...person),
-          fields: deps.reachFields,
-          updateContact,
-          clock,
-          log,
-        });
-  if (reachWriter !== undefined) life.add('reach of contacts', () => reachWriter.close());
-
-  const deliver: Deliver =
-    reachWriter === undefined
-      ? (lease, frame) => inbound.deliver(lease, frame)
-      : async (lease, frame) => {
-          const ack = await inbound.deliver(lease, frame);
-          if (ack !== 'retry' && ack.outcome === 'delivered' && !frame.chat.isGroup)
-            reachWriter.messaged(lease.locationId, phones.recorded(frame.sender));
-          return ack;
-        };
+  const deliver: Deliver = async (lease, frame) => {
+    const ack = await inbound.deliver(lease, frame);
+    if (ack !== 'retry' && ack.outcome === 'delivered')
+      slots.inboundDelivered.happened(lease.locationId, frame);
+    return ack;
+  };
+  let gated: Deliver | undefined;
+  if (appEvents !== undefined)
+    for (const type of APP_EVENTS) slots.appEvents.set(type, (event) => appEvents.handle(event));
   return {
-    inbound: {
-      deliver: config.crm.optOutWords
-        ? watchWords(deliver, { suppressions: deps.suppressions, phones, updateContact, clock, log })
-        : deliver,
-    },
+    inbound: { deliver: (...given) => (gated ??= slots.gate.value(deliver))(...given) },
     statuses,
-    forwarding:
-      reachWriter === undefined
-        ? switchboard
-        : {
-            async send(locationId, frame) {
-              const outcome = await switchboard.send(locationId, frame);
-              if (outcome === 'written') reachWriter.messaged(locationId, frame.phone);
-              return outcome;
-            },
-          },
-    reachWriter,
+    forwarding: {
+      async send(locationId, frame) {
+        const outcome = await switchboard.send(locationId, frame);
+        if (outcome === 'written') slots.forwarded.happened(locationId, frame);
+        return outcome;
+      },
+    },
+    updateContact,
     // Without OAuth, stored grants are not used.
     grants: config.oauth.state === 'ready' ? grants : undefined,
-    appEventHandlers: new Map<string, HandleAppEvent>([
-      [DND_EVENT, createDndEvents(deps.suppressions, phones, log)],
-      ...(appEvents === undefined
-        ? []
-        : APP_EVENTS.map(
-            (type) => [type, (event) => appEvents.handle(event)] satisfies [string, HandleAppEvent],
-          )),
-    ]),
     contacts: {
       lookUp: createLookUpPhone({ calls: contacts, clock }),
       prefer: (...sent) => inbound.prefer(...sent),
@@ -365,11 +327,13 @@ export async function composeCrm(context: BridgeContext, deps: CrmDeps): Promise
         journal,
         suspects: deps.suspects,
         redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
-        texts: deps.capture,
+        texts: {
+          until: (locationId) => slots.texts.value.until(locationId),
+          textOf: (...message) => slots.texts.value.textOf(...message),
+        },
         audit: deps.audit,
         phones,
       }),
-      captureRoutes({ capture: deps.capture, audit: deps.audit }),
       grantsRoutes({ grants, changes, audit: deps.audit }),
       crmCheckRoutes({
         calls: {

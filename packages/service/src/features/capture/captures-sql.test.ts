@@ -1,29 +1,24 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
-import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
-import type { Postgres } from '@footbridge/testkit/servers/postgres';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { openDatabase } from '../../platform/sql/open-database.ts';
-import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import { createSqlCaptures } from './captures-sql.ts';
-import { capturesContract } from './captures.contract.ts';
+import { onBothDatabases } from '../../platform/sql/on-both-databases.fixture.ts';
+import { captures } from './captures-sql.ts';
 
-async function opened(opening: Promise<OpenDatabase>) {
-  const database = await opening;
-  const clock = new FakeClock();
-  const captures = createSqlCaptures({ db: database.db, clock });
-  return { captures, clock, close: () => database.close() };
-}
-
-capturesContract('SQLite', () => opened(openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})));
-
-describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
-  let server: Postgres;
-  beforeAll(async () => {
-    server = await startPostgres();
+onBothDatabases('captures', (open) => {
+  it('a capture is listed until it is removed or ends', async () => {
+    const clock = new FakeClock();
+    const stored = captures({ db: (await open()).db, clock });
+    const until = clock.now() + 1000;
+    await stored.set({ locationId: 'loc1', until: until - 500 });
+    await stored.set({ locationId: 'loc1', until });
+    await stored.set({ locationId: 'loc2', until: until + 1000 });
+    const locations = async () => (await stored.list()).map(({ locationId }) => locationId).toSorted();
+    expect(await stored.list()).toContainEqual({ locationId: 'loc1', until });
+    expect(await locations()).toEqual(['loc1', 'loc2']);
+    await clock.advance(1000);
+    expect(await locations()).toEqual(['loc2']);
+    expect(await stored.remove('loc1')).toBe(false);
+    expect(await stored.remove('loc2')).toBe(true);
+    expect(await locations()).toEqual([]);
   });
-  afterAll(() => server.stop());
-  capturesContract('PostgreSQL', async () =>
-    opened(openDatabase({ engine: 'postgres', url: await server.createDatabase() }, () => {})),
-  );
 });

@@ -1,13 +1,18 @@
-import type { Clock } from '@footbridge/runtime/clock';
+import type { Host } from '../../platform/host.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 
-import { EngineError } from '../../platform/errors.ts';
-import type { Database } from '../../platform/sql/open-database.ts';
-import type { Captures } from './captures.ts';
+export interface Capture {
+  readonly locationId: string;
+  readonly until: number;
+}
 
-export function createSqlCaptures({ db, clock }: { db: Database; clock: Pick<Clock, 'now'> }): Captures {
+const queried = guarded('text captures cannot be read or changed');
+
+/** The locations whose texts the operator may read for a limited time, and until when. The texts themselves are never stored. */
+export function captures({ db, clock }: Pick<Host, 'db' | 'clock'>) {
   return {
-    set: ({ locationId, until }) =>
-      withEngineError(async () => {
+    set: ({ locationId, until }: Capture): Promise<void> =>
+      queried(async () => {
         await db.deleteFrom('captures').where('until_at', '<=', clock.now()).execute();
         await db
           .insertInto('captures')
@@ -16,8 +21,9 @@ export function createSqlCaptures({ db, clock }: { db: Database; clock: Pick<Clo
           .execute();
       }),
 
-    remove: (locationId) =>
-      withEngineError(async () => {
+    /** Resolves with whether the location was captured. */
+    remove: (locationId: string): Promise<boolean> =>
+      queried(async () => {
         const removed = await db
           .deleteFrom('captures')
           .where('location_id', '=', locationId)
@@ -26,8 +32,9 @@ export function createSqlCaptures({ db, clock }: { db: Database; clock: Pick<Clo
         return removed !== undefined && removed.until_at > clock.now();
       }),
 
-    list: () =>
-      withEngineError(async () => {
+    /** Resolves with the captures that have not ended. */
+    list: (): Promise<Capture[]> =>
+      queried(async () => {
         const rows = await db
           .selectFrom('captures')
           .selectAll()
@@ -38,10 +45,4 @@ export function createSqlCaptures({ db, clock }: { db: Database; clock: Pick<Clo
   };
 }
 
-async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    throw new EngineError('sql', 'text captures cannot be read or changed', error);
-  }
-}
+export type Captures = ReturnType<typeof captures>;

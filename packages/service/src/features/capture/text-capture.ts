@@ -4,7 +4,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Broadcast } from '../../platform/changes/broadcast.ts';
-import type { Capture, Captures } from './captures.ts';
+import type { Capture, Captures } from './captures-sql.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 
 export interface TextCaptureDeps {

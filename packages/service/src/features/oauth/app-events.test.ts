@@ -2,7 +2,7 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import { DAY_MS, page, REFUSED, setUp } from './tokens-fixture.contract.ts';
+import { DAY_MS, page, REFUSED, setUp } from './tokens.fixture.ts';
 import type { Tokens } from './tokens.ts';
 
 const MINUTE_MS = 60_000;

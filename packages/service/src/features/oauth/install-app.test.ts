@@ -6,7 +6,7 @@ import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt } from '../../platform/retry/attempt.ts';
 import type { InstallOutcome } from './install-app.ts';
 import type { LocationPage } from './token-endpoint.ts';
-import { page, REFUSED, setUp } from './tokens-fixture.contract.ts';
+import { page, REFUSED, setUp } from './tokens.fixture.ts';
 
 describe('an authorisation', () => {
   it('O9 of a company stores the tokens of its locations', async () => {

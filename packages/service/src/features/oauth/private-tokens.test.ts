@@ -3,7 +3,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { describe, expect, it } from 'vitest';
 
 import { createPrivateTokens, privateTokenCheck } from './private-tokens.ts';
-import { bearerOf } from './tokens-fixture.contract.ts';
+import { bearerOf } from './tokens.fixture.ts';
 import { createTokens } from './tokens.ts';
 
 describe('private integration tokens', () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../platform/errors.ts';
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Grants } from './grants.ts';
-import { bearerOf, DAY_MS, DAY_SEC, setUp } from './tokens-fixture.contract.ts';
+import { bearerOf, DAY_MS, DAY_SEC, setUp } from './tokens.fixture.ts';
 import type { Tokens } from './tokens.ts';
 
 const ask = (tokens: Tokens) => Promise.resolve(tokens.bearer('loc1', 'oauth'));

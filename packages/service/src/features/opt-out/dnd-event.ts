@@ -3,7 +3,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Phones } from '../../relay/people/phones.ts';
 import type { HandleAppEvent } from '../../relay/webhook/app-events.ts';
-import type { Suppressions } from './suppressions.ts';
+import type { StoredSuppressions as Suppressions } from './suppressions-sql.ts';
 
 export const DND_EVENT = 'ContactDndUpdate';
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-import type { Suppressions, SuppressionView } from './suppressions.ts';
+import type { StoredSuppressions as Suppressions, SuppressionView } from './suppressions-sql.ts';
 import type { Phones } from '../../relay/people/phones.ts';
 
 export interface ImportOptOutsDeps {

@@ -7,11 +7,11 @@ import { EngineError } from '../../platform/errors.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
 import { SuppressionFilter } from './suppression-filter.ts';
-import { createSqlSuppressions } from './suppressions-sql.ts';
-import type { Suppressions } from './suppressions.ts';
+import { storedSuppressions } from './suppressions-sql.ts';
+import type { StoredSuppressions as Suppressions } from './suppressions-sql.ts';
 
 const numberOf = (index: number) => `+1415555${index}`;
-const hashes = (handle: string) => [`new(${handle})`, `old(${handle})`];
+const hashes = { handle: (handle: string) => [`new(${handle})`, `old(${handle})`] };
 
 describe('the suppression filter', () => {
   let database: OpenDatabase;
@@ -19,7 +19,7 @@ describe('the suppression filter', () => {
   const clock = new FakeClock();
   beforeEach(async () => {
     database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-    stored = createSqlSuppressions({ db: database.db, clock, hashes });
+    stored = storedSuppressions({ db: database.db, clock, hashes });
   });
   afterEach(() => database.close());
 

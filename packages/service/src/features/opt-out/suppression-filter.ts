@@ -2,12 +2,14 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import { nextTurn } from '../../platform/batcher.ts';
-import type { Suppressions } from './suppressions.ts';
+import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
+import type { StoredSuppressions } from './suppressions-sql.ts';
+
+export type Suppressions = StoredSuppressions;
 
 export interface SuppressionFilterDeps {
   readonly stored: Suppressions;
-  /** Hashes of a phone number or an address, by all keys. */
-  readonly hashes: (handle: string) => readonly string[];
+  readonly hashes: Pick<KeyedHash, 'handle'>;
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
 }
@@ -61,7 +63,7 @@ export class SuppressionFilter implements Suppressions {
 
   set: Suppressions['set'] = (...changes) => {
     for (const { locationId, handle, isSuppressed } of changes)
-      if (isSuppressed) for (const hash of this.#deps.hashes(handle)) this.#add(locationId, hash);
+      if (isSuppressed) for (const hash of this.#deps.hashes.handle(handle)) this.#add(locationId, hash);
     return this.#deps.stored.set(...changes);
   };
 
@@ -74,7 +76,8 @@ export class SuppressionFilter implements Suppressions {
 
   async has(locationId: string, handle: string): Promise<boolean> {
     const { stored, hashes } = this.#deps;
-    if (this.#isLoaded && !hashes(handle).some((hash) => this.#mayHave(locationId, hash))) return false;
+    if (this.#isLoaded && !hashes.handle(handle).some((hash) => this.#mayHave(locationId, hash)))
+      return false;
     return stored.has(locationId, handle);
   }
 

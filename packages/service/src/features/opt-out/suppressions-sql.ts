@@ -1,15 +1,41 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
-import type { Suppressions, SuppressionSource } from './suppressions.ts';
+import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
 
-export interface SqlSuppressionsDeps {
+/** Why a number is suppressed, or no longer is. */
+export type SuppressionSource = 'crm' | 'word' | 'operator';
+
+export interface SuppressionChange {
+  readonly locationId: string;
+  /** A phone number or an email address. Only its hash is stored. */
+  readonly handle: string;
+  readonly isSuppressed: boolean;
+  readonly source: SuppressionSource;
+  /** When it was decided; undefined: now. */
+  readonly at?: number | undefined;
+}
+
+export interface SuppressionView {
+  readonly locationId: string;
+  readonly hash: string;
+  readonly source: SuppressionSource;
+  readonly since: number;
+}
+
+export interface SuppressionsDeps {
   readonly db: Database;
   readonly clock: Clock;
-  /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
-  readonly hashes: (handle: string) => readonly string[];
+  readonly hashes: Pick<KeyedHash, 'handle'>;
+}
+
+interface SuppressionQuery {
+  readonly locationIds?: readonly string[] | undefined;
+  readonly handle?: string | undefined;
+  readonly after?: { readonly locationId: string; readonly hash: string } | undefined;
+  readonly limit: number;
 }
 
 interface Decision {
@@ -23,7 +49,10 @@ interface Decision {
 /** Rows per statement: SQLite takes 32,766 variables in one, and a synchronous statement must not block the event loop for long. */
 const BATCH = 250;
 
-export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps): Suppressions {
+const queried = guarded('the list of suppressed numbers is unavailable');
+
+/** The numbers of a location that opted out of texts (E4), kept as keyed hashes. */
+export function storedSuppressions({ db, clock, hashes }: SuppressionsDeps) {
   async function write(given: readonly Decision[]): Promise<void> {
     const decisions = newestOfEach(given);
     for (let start = 0; start < decisions.length; start += BATCH)
@@ -56,28 +85,33 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
     .selectFrom('suppressions')
     .select('handle_hash')
     .where('location_id', '=', '')
-    .where('handle_hash', 'in', [...hashes('')])
+    .where('handle_hash', 'in', [...hashes.handle('')])
     .where('active', '=', 1)
     .limit(1)
     .compile();
   const isActive = async (locationId: string, handle: string): Promise<boolean> => {
-    const parameters = [locationId, ...hashes(handle), 1, 1];
+    const parameters = [locationId, ...hashes.handle(handle), 1, 1];
     return (await db.executeQuery({ ...lookUp, parameters })).rows.length > 0;
   };
 
   return {
-    set: (...changes) =>
-      guarded(() =>
+    /** Records decisions, each unless a newer one is known: decisions may arrive twice and in any order. */
+    set: (...changes: readonly SuppressionChange[]): Promise<void> =>
+      queried(() =>
         write(
           changes.flatMap(({ locationId, handle, isSuppressed, source, at = clock.now() }) =>
             // Under a former key too: a suppression that was recorded under it must not outlive this decision.
-            hashes(handle).map((hash) => ({ locationId, hash, isSuppressed, source, at })),
+            hashes.handle(handle).map((hash) => ({ locationId, hash, isSuppressed, source, at })),
           ),
         ),
       ),
-    has: (locationId, handle) => guarded(() => isActive(locationId, handle)),
-    list: ({ locationIds, handle, after, limit }) =>
-      guarded(async () => {
+
+    has: (locationId: string, handle: string): Promise<boolean> =>
+      queried(() => isActive(locationId, handle)),
+
+    /** Returns a page in order of location and hash, after the given entry. With a handle, only its entries. */
+    list: ({ locationIds, handle, after, limit }: SuppressionQuery): Promise<SuppressionView[]> =>
+      queried(async () => {
         if (locationIds?.length === 0) return [];
         let query = db
           .selectFrom('suppressions')
@@ -87,7 +121,7 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
           .orderBy('handle_hash')
           .limit(limit);
         if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
-        if (handle !== undefined) query = query.where('handle_hash', 'in', [...hashes(handle)]);
+        if (handle !== undefined) query = query.where('handle_hash', 'in', [...hashes.handle(handle)]);
         if (after !== undefined)
           // A row comparison lets the index seek to the start of the page instead of skipping all rows before it.
           query = query.where(
@@ -100,8 +134,10 @@ export function createSqlSuppressions({ db, clock, hashes }: SqlSuppressionsDeps
           since: row.decided_at,
         }));
       }),
-    restore: (entries) =>
-      guarded(() => write(entries.map(({ since: at, ...entry }) => ({ ...entry, isSuppressed: true, at })))),
+
+    /** Adds what `list` returned, even from another database with the same key. */
+    restore: (entries: readonly SuppressionView[]): Promise<void> =>
+      queried(() => write(entries.map(({ since: at, ...entry }) => ({ ...entry, isSuppressed: true, at })))),
   };
 }
 
@@ -116,10 +152,4 @@ function newestOfEach(decisions: readonly Decision[]): Decision[] {
   return [...newest.values()];
 }
 
-async function guarded<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    throw new EngineError('sql', 'the list of suppressed numbers is unavailable', error);
-  }
-}
+export type StoredSuppressions = ReturnType<typeof storedSuppressions>;

@@ -10,7 +10,8 @@ import { EngineError } from '../../platform/errors.ts';
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Lease } from '../../relay/switchboard/switchboard.ts';
 import { watchWords } from './watch-words.ts';
-import type { Deliver, WatchWordsDeps } from './watch-words.ts';
+import type { Deliver } from '../../relay/inbound/gate.ts';
+import type { WatchWordsDeps } from './watch-words.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
 const lease = (epoch = 1): Lease => ({ locationId: LOCATION, deviceId: 'd', sessionId: `s${epoch}`, epoch });

@@ -8,11 +8,9 @@ import type { Phones } from '../../relay/people/phones.ts';
 import type { UpdateContact } from '../../relay/crm/update-contact.ts';
 import { fixedDelay } from '../../platform/retry/retry-policies.ts';
 import { retry } from '../../platform/retry/retry.ts';
-import type { Suppressions } from './suppressions.ts';
-import type { Lease } from '../../relay/switchboard/switchboard.ts';
+import type { StoredSuppressions as Suppressions } from './suppressions-sql.ts';
+import type { Deliver } from '../../relay/inbound/gate.ts';
 import { optOutWord } from './opt-out-word.ts';
-
-export type Deliver = (lease: Lease, frame: MessageReceivedFrame) => Promise<AckOutcome>;
 
 export interface WatchWordsDeps {
   readonly suppressions: Pick<Suppressions, 'set'>;

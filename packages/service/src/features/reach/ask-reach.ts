@@ -14,7 +14,7 @@ export interface Reach extends Pick<ReachResultFrame, 'reach' | 'reason'> {
 
 export interface ReachDeps {
   readonly switchboard: Pick<Switchboard, 'send' | 'onReply'>;
-  readonly handleHash: Pick<KeyedHash, 'handle'>;
+  readonly hashes: Pick<KeyedHash, 'handle'>;
   readonly clock: Pick<Clock, 'now' | 'after'>;
 }
 
@@ -24,7 +24,7 @@ const MAX_CACHED = 10_000;
 const NO_REPLY = { reach: 'unknown', reason: 'The Mac did not reply within 5 seconds.' } as const;
 
 /** Whether a person is reached by iMessage or SMS, from the history of the Mac that holds a location, on any node. */
-export function createReach({ switchboard, handleHash, clock }: ReachDeps) {
+export function createReach({ switchboard, hashes, clock }: ReachDeps) {
   const cache = new RecentCache<string, Reach>(MAX_CACHED);
   const waiting = new Map<string, (reply: Pick<Reach, 'reach' | 'reason'>) => void>();
   switchboard.onReply((reply) => {
@@ -49,8 +49,7 @@ export function createReach({ switchboard, handleHash, clock }: ReachDeps) {
     }
   }
 
-  const keyOf = (locationId: LocationId, phone: string) =>
-    `${handleHash.handle(phone)[0] ?? ''} ${locationId}`;
+  const keyOf = (locationId: LocationId, phone: string) => `${hashes.handle(phone)[0] ?? ''} ${locationId}`;
 
   async function afresh(locationId: LocationId, phone: string): Promise<Reach | 'not_connected'> {
     const reach = await ask(locationId, phone);
@@ -74,5 +73,3 @@ export function createReach({ switchboard, handleHash, clock }: ReachDeps) {
       cache.deleteWhere((key) => [undefined, key.slice(key.indexOf(' ') + 1)].includes(locationId)),
   };
 }
-
-export type ReachQuery = ReturnType<typeof createReach>;

@@ -1,36 +1,48 @@
-import type { Clock } from '@footbridge/runtime/clock';
+import type { Host } from '../../platform/host.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
+import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
 
-import { EngineError } from '../../platform/errors.ts';
-import type { Database } from '../../platform/sql/open-database.ts';
-import type { ReachFields } from './reach-fields.ts';
-
-export interface SqlReachFieldsDeps {
-  readonly db: Database;
-  readonly clock: Pick<Clock, 'now'>;
-  /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
-  readonly hashes: (handle: string) => readonly string[];
+/** How a person is reached, as shown in a contact of the CRM. */
+export interface ReachField {
+  /** The custom field that holds the value. */
+  readonly fieldId: string;
+  readonly reach: 'iMessage' | 'SMS' | 'unknown';
 }
 
-export function createSqlReachFields({ db, clock, hashes }: SqlReachFieldsDeps): ReachFields {
+interface ReachFieldView extends ReachField {
+  readonly locationId: string;
+  readonly since: number;
+}
+
+export interface ReachFieldsDeps extends Pick<Host, 'db' | 'clock'> {
+  readonly hashes: Pick<KeyedHash, 'handle'>;
+}
+
+const queried = guarded('the recorded reach of contacts is unavailable');
+
+/** The values that the service has written into a custom field of contacts, so that each is written once. People are stored as keyed hashes. */
+export function reachFields({ db, clock, hashes }: ReachFieldsDeps) {
   const rowsOf = (handle: string, locationIds: readonly string[] | undefined) => {
     const query = db
       .selectFrom('reach_fields')
       .selectAll()
-      .where('handle_hash', 'in', [...hashes(handle)])
+      .where('handle_hash', 'in', [...hashes.handle(handle)])
       .orderBy('location_id')
       .orderBy('written_at', 'desc');
     return (locationIds === undefined ? query : query.where('location_id', 'in', [...locationIds])).execute();
   };
 
   return {
-    get: (locationId, handle) =>
-      guarded(async () => {
+    /** Resolves with the value that was set last, even if it was stored with a former key. */
+    get: (locationId: string, handle: string): Promise<ReachField | undefined> =>
+      queried(async () => {
         const [row] = await rowsOf(handle, [locationId]);
         return row && { fieldId: row.field_id, reach: row.reach };
       }),
-    set: (locationId, handle, { fieldId, reach }) =>
-      guarded(async () => {
-        const [newest = '', ...former] = hashes(handle);
+
+    set: (locationId: string, handle: string, { fieldId, reach }: ReachField): Promise<void> =>
+      queried(async () => {
+        const [newest = '', ...former] = hashes.handle(handle);
         const value = { field_id: fieldId, reach, written_at: clock.now() };
         await db
           .insertInto('reach_fields')
@@ -44,8 +56,10 @@ export function createSqlReachFields({ db, clock, hashes }: SqlReachFieldsDeps):
             .where('handle_hash', 'in', former)
             .execute();
       }),
-    list: (handle, locationIds) =>
-      guarded(async () => {
+
+    /** Lists the values of one person in the given locations or, if undefined, in all, ordered by location. */
+    list: (handle: string, locationIds?: readonly string[]): Promise<ReachFieldView[]> =>
+      queried(async () => {
         if (locationIds?.length === 0) return [];
         return (await rowsOf(handle, locationIds)).map((row) => ({
           locationId: row.location_id,
@@ -54,10 +68,11 @@ export function createSqlReachFields({ db, clock, hashes }: SqlReachFieldsDeps):
           since: row.written_at,
         }));
       }),
-    erase: (handle, locationIds) =>
-      guarded(async () => {
+
+    erase: (handle: string, locationIds?: readonly string[]): Promise<void> =>
+      queried(async () => {
         if (locationIds?.length === 0) return;
-        const query = db.deleteFrom('reach_fields').where('handle_hash', 'in', [...hashes(handle)]);
+        const query = db.deleteFrom('reach_fields').where('handle_hash', 'in', [...hashes.handle(handle)]);
         await (
           locationIds === undefined ? query : query.where('location_id', 'in', [...locationIds])
         ).execute();
@@ -65,10 +80,4 @@ export function createSqlReachFields({ db, clock, hashes }: SqlReachFieldsDeps):
   };
 }
 
-async function guarded<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    throw new EngineError('sql', 'the recorded reach of contacts is unavailable', error);
-  }
-}
+export type ReachFields = ReturnType<typeof reachFields>;

@@ -6,7 +6,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 import type { UpdateContact } from '../../relay/crm/update-contact.ts';
 import { fixedDelay } from '../../platform/retry/retry-policies.ts';
 import { retry } from '../../platform/retry/retry.ts';
-import type { ReachField, ReachFields } from './reach-fields.ts';
+import type { ReachField, ReachFields } from './reach-fields-sql.ts';
 import type { Reach } from './ask-reach.ts';
 
 export interface WriteReachDeps {

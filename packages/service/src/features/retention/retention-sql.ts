@@ -1,11 +1,25 @@
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
-import type { Retention } from './retention.ts';
+import type { RetentionDays } from '../../relay/journal/retention.ts';
 
-export function createSqlRetention(db: Database): Retention {
+export interface LocationRetention extends RetentionDays {
+  readonly locationId: string;
+}
+
+interface Page {
+  readonly limit: number;
+  readonly after: string;
+  readonly locationIds: readonly string[] | undefined;
+}
+
+const queried = guarded('the retention of locations is unavailable');
+
+/** The locations with their own retention. */
+export function retentions(db: Database) {
   return {
-    set: ({ locationId, journalDays, assetDays }) =>
-      guarded(async () => {
+    /** Replaces both values of a location. With both null, the location no longer has its own. */
+    set: ({ locationId, journalDays, assetDays }: LocationRetention): Promise<void> =>
+      queried(async () => {
         if (journalDays === null && assetDays === null) {
           await db.deleteFrom('location_retention').where('location_id', '=', locationId).execute();
           return;
@@ -17,8 +31,10 @@ export function createSqlRetention(db: Database): Retention {
           .onConflict((conflict) => conflict.column('location_id').doUpdateSet(days))
           .execute();
       }),
-    of: (locationId) =>
-      guarded(async () => {
+
+    /** Resolves with nulls for a location without its own values. */
+    of: (locationId: string): Promise<RetentionDays> =>
+      queried(async () => {
         const row = await db
           .selectFrom('location_retention')
           .selectAll()
@@ -26,8 +42,10 @@ export function createSqlRetention(db: Database): Retention {
           .executeTakeFirst();
         return { journalDays: row?.journal_days ?? null, assetDays: row?.asset_days ?? null };
       }),
-    list: (page) =>
-      guarded(async () => {
+
+    /** Lists all or a page, in the order of the database. An empty string starts at the beginning. */
+    list: (page?: Page): Promise<LocationRetention[]> =>
+      queried(async () => {
         if (page?.locationIds?.length === 0) return [];
         let query = db.selectFrom('location_retention').selectAll().orderBy('location_id');
         if (page !== undefined) query = query.where('location_id', '>', page.after).limit(page.limit);
@@ -40,12 +58,4 @@ export function createSqlRetention(db: Database): Retention {
         }));
       }),
   };
-}
-
-async function guarded<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    throw new EngineError('sql', 'the retention of locations is unavailable', error);
-  }
 }

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
-import {
-  LOCATION,
-  advanceUntil,
-  delivered,
-  frame,
-  lease,
-  posted,
-  setUp,
-} from './deliver-inbound-fixture.contract.ts';
+import { LOCATION, advanceUntil, delivered, frame, lease, posted, setUp } from './deliver-inbound.fixture.ts';
 
 describe('the contact of a sender', () => {
   it('I2 is searched once per handle and hour, whatever the case of an address', async () => {

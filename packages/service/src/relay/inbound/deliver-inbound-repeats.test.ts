@@ -14,7 +14,7 @@ import {
   lease,
   posted,
   setUp,
-} from './deliver-inbound-fixture.contract.ts';
+} from './deliver-inbound.fixture.ts';
 
 const FORBIDDEN = failed('refused', { retryable: false, status: 403, reason: 'no access' });
 const UNREADABLE: ConversationCalls = { find: async () => FORBIDDEN, messages: async () => FORBIDDEN };

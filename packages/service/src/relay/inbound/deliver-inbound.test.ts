@@ -17,7 +17,7 @@ import {
   lease,
   posted,
   setUp,
-} from './deliver-inbound-fixture.contract.ts';
+} from './deliver-inbound.fixture.ts';
 
 describe('an inbound message', () => {
   it('I6 is claimed before it is posted and marked before it is acknowledged', async () => {

@@ -9,7 +9,8 @@ import { TransientMap } from '@footbridge/runtime/transient-map';
 import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
 import type { ClaimedGuid, GuidClaim, Guids } from './guids.ts';
 import type { Phones } from '../people/phones.ts';
-import type { TakeText } from '../journal/texts.ts';
+import type { Texts } from '../journal/texts.ts';
+import type { Slot } from '../../platform/slot.ts';
 import type { Journal, JournalReader } from '../journal/journal.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects.ts';
@@ -70,7 +71,7 @@ export interface InboundDeps extends LeaseChecks {
   /** Whether another node may still be completing calls that it began while it held the location. */
   readonly otherNodes: boolean;
   readonly attachments?: Attachments;
-  readonly capture?: TakeText;
+  readonly texts?: Slot<Pick<Texts, 'take'>>;
   /** Returns the sender as it is recorded: a number in E.164, even if the Mac reports it without its country code; others unchanged. */
   readonly phones: Pick<Phones, 'recorded'>;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
@@ -269,7 +270,7 @@ class InboundDeliveries implements Inbound {
     if (job.isRecorded) return;
     job.isRecorded = true;
     const { id, locationId, frame } = job;
-    this.#deps.capture?.(locationId, id, frame.text);
+    this.#deps.texts?.value.take(locationId, id, frame.text);
     this.#deps.journal.open(
       {
         id,

@@ -14,7 +14,7 @@ import type { OpenDatabase } from '../../platform/sql/open-database.ts';
 import type { ConversationCalls, InboundMessage, MessagePage, StoredMessage } from './crm-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound, InboundDeps } from './deliver-inbound.ts';
-import { NO_SUSPECTS } from './deliver-inbound-fixture.contract.ts';
+import { NO_SUSPECTS } from './deliver-inbound.fixture.ts';
 
 const LOCATION = asLocationId('loc1') as LocationId;
 const LEASE = { locationId: LOCATION, deviceId: 'd', sessionId: 's', epoch: 1 };

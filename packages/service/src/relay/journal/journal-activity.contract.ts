@@ -2,7 +2,7 @@ import { turnsDuring } from '@footbridge/testkit/turns-during';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 
 /** Counts over a period, and the recent traffic of each location. */
 export function journalActivityContract(fixture: JournalFixture): void {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import type { JournalEvent } from './journal.ts';
 
 /** The live events of this node. */

@@ -2,8 +2,8 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { expect, it } from 'vitest';
 
-import { HANDLE_KEYS } from './journal-fixture.contract.ts';
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import { HANDLE_KEYS } from './journal.fixture.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import { createSqlJournal } from './journal-sql.ts';
 
 /** The steps of one message, recorded by several nodes. */

@@ -1,8 +1,8 @@
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { expect, it } from 'vitest';
 
-import { HANDLE_KEYS, PHONE } from './journal-fixture.contract.ts';
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import { HANDLE_KEYS, PHONE } from './journal.fixture.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import { createSqlJournal } from './journal-sql.ts';
 
 const DAY_MS = 86_400_000;

@@ -3,8 +3,8 @@ import { turnsDuring } from '@footbridge/testkit/turns-during';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 
-import { HANDLE_KEYS, PHONE } from './journal-fixture.contract.ts';
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import { HANDLE_KEYS, PHONE } from './journal.fixture.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import { keyedHash } from '../people/keyed-hash.ts';
 
 const DAY = 86_400_000;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import type { NewEntry } from './journal.ts';
 
 const DAY = 86_400_000;

@@ -4,7 +4,7 @@ import type { CompiledQuery, RootOperationNode } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import { createSqlJournal } from './journal-sql.ts';
 
 const MESSAGE = { direction: 'outbound', locationId: 'loc1', messageId: 'msg1' } as const;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
-import { HANDLE_KEYS, PHONE } from './journal-fixture.contract.ts';
+import { HANDLE_KEYS, PHONE } from './journal.fixture.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import type { SqlJournal } from './journal-sql.ts';
 import { journalContract } from './journal.contract.ts';

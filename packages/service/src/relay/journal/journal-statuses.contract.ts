@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import type { NewEntry } from './journal.ts';
 
 /** The statuses sent to the CRM, and the last one of a message. */

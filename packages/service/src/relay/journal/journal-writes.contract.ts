@@ -3,8 +3,8 @@ import { until } from '@footbridge/testkit/until';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { HANDLE_KEYS } from './journal-fixture.contract.ts';
-import type { JournalFixture } from './journal-fixture.contract.ts';
+import { HANDLE_KEYS } from './journal.fixture.ts';
+import type { JournalFixture } from './journal.fixture.ts';
 import { createSqlJournal } from './journal-sql.ts';
 
 /** When messages and steps are written: in the background, in batches, also under load and after a failure. */

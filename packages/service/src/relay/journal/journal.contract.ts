@@ -3,7 +3,7 @@ import { describe } from 'vitest';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
 import { journalActivityContract } from './journal-activity.contract.ts';
 import { journalFeedContract } from './journal-feed.contract.ts';
-import { useJournal } from './journal-fixture.contract.ts';
+import { useJournal } from './journal.fixture.ts';
 import { journalNodesContract } from './journal-nodes.contract.ts';
 import { journalPeopleContract } from './journal-people.contract.ts';
 import { journalPruningContract } from './journal-pruning.contract.ts';

@@ -8,3 +8,10 @@ export interface TakenTexts {
   /** The text of a message, if it passed during the permission. */
   textOf(locationId: string, id: string): string | undefined;
 }
+
+export interface Texts extends TakenTexts {
+  readonly take: TakeText;
+}
+
+/** No text is taken. */
+export const NO_TEXTS: Texts = { take: () => {}, until: () => undefined, textOf: () => undefined };

@@ -16,7 +16,7 @@ import {
   openCalls,
   publish,
   setUp,
-} from './report-statuses-fixture.contract.ts';
+} from './report-statuses.fixture.ts';
 import type { ShownStatus, StatusCalls, StatusUpdate } from './status-calls.ts';
 
 describe('after a restart', () => {

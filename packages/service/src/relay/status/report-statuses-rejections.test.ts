@@ -14,7 +14,7 @@ import {
   publish,
   setUp,
   tick,
-} from './report-statuses-fixture.contract.ts';
+} from './report-statuses.fixture.ts';
 import type { StatusReportsDeps } from './report-statuses.ts';
 
 describe('the CRM receives', () => {

@@ -16,7 +16,7 @@ import {
   publish,
   setUp,
   tick,
-} from './report-statuses-fixture.contract.ts';
+} from './report-statuses.fixture.ts';
 import type { ShownStatus, StatusCalls, StatusUpdate } from './status-calls.ts';
 
 const TIMEOUT = failed('timeout', { inDoubt: true });

@@ -18,7 +18,7 @@ import {
   publish,
   setUp,
   tick,
-} from './report-statuses-fixture.contract.ts';
+} from './report-statuses.fixture.ts';
 import type { StatusCalls } from './status-calls.ts';
 
 describe('the CRM receives', () => {

@@ -12,7 +12,7 @@ import {
   freshLocation,
   useRedisNodes,
   withoutSubscriptions,
-} from './switchboard-redis-faults-fixture.contract.ts';
+} from './switchboard-redis-faults.fixture.ts';
 import { SEND_TIMEOUT_MS } from './switchboard.ts';
 
 describe.skipIf(!(await hasRedis()))('the leases of the Redis switchboard under faults', () => {

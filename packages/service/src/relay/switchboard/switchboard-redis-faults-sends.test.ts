@@ -13,8 +13,8 @@ import {
   settledBind,
   useRedisNodes,
   withoutSubscriptions,
-} from './switchboard-redis-faults-fixture.contract.ts';
-import type { Published } from './switchboard-redis-faults-fixture.contract.ts';
+} from './switchboard-redis-faults.fixture.ts';
+import type { Published } from './switchboard-redis-faults.fixture.ts';
 import { SEND_TIMEOUT_MS } from './switchboard.ts';
 
 describe.skipIf(!(await hasRedis()))('the sends of the Redis switchboard under faults', () => {

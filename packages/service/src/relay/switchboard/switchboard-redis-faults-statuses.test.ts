@@ -4,7 +4,7 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import type { Redis } from '../../platform/redis/open-redis.ts';
-import { bound, connect, freshLocation, useRedisNodes } from './switchboard-redis-faults-fixture.contract.ts';
+import { bound, connect, freshLocation, useRedisNodes } from './switchboard-redis-faults.fixture.ts';
 import { NO_STATUSES } from './switchboard.contract.ts';
 import { SETTLE_TIMEOUT_MS } from './switchboard.ts';
 

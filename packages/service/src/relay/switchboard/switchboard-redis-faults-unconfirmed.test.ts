@@ -15,8 +15,8 @@ import {
   recording,
   settledBind,
   useRedisNodes,
-} from './switchboard-redis-faults-fixture.contract.ts';
-import type { Published } from './switchboard-redis-faults-fixture.contract.ts';
+} from './switchboard-redis-faults.fixture.ts';
+import type { Published } from './switchboard-redis-faults.fixture.ts';
 
 describe.skipIf(!(await hasRedis()))('the unconfirmed frames of the Redis switchboard under faults', () => {
   const fixture = useRedisNodes();

@@ -2,8 +2,11 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import { Rejection } from './rejection.ts';
 
-/** Whether a number of the location is suppressed. Undefined while opt-outs are not enforced. */
-export type IsSuppressed = ((locationId: LocationId, phone: string) => Promise<boolean>) | undefined;
+/** Whether this person does not want texts of the location. */
+export type IsSuppressed = (locationId: LocationId, phone: string) => Promise<boolean>;
+
+/** Opt-outs are not enforced. */
+export const NOBODY: IsSuppressed = async () => false;
 
 /** E4. Without enforcement the CRM decides whom it texts. */
 export async function checkOptOut(
@@ -11,5 +14,5 @@ export async function checkOptOut(
   locationId: LocationId,
   phone: string,
 ): Promise<Rejection | undefined> {
-  return (await isSuppressed?.(locationId, phone)) === true ? new Rejection('OPTED_OUT') : undefined;
+  return (await isSuppressed(locationId, phone)) ? new Rejection('OPTED_OUT') : undefined;
 }

@@ -3,7 +3,8 @@ import { hash } from 'node:crypto';
 import type { SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import type { TakeText } from '../journal/texts.ts';
+import type { Texts } from '../journal/texts.ts';
+import type { Slot } from '../../platform/slot.ts';
 import type { Journal, JournalReader } from '../journal/journal.ts';
 import type { TrustedKey } from '../keys/keys.ts';
 import type { Verdict } from '../../platform/limits/limits.ts';
@@ -54,9 +55,9 @@ export interface OutboundDeps
   /** Called when a message is not sent because another device has delivered it. */
   readonly onDelivered?: () => void;
   readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
-  readonly isSuppressed: IsSuppressed;
+  readonly optOuts: Slot<IsSuppressed>;
   readonly phones: Pick<Phones, 'normal' | 'recorded'>;
-  readonly capture: TakeText;
+  readonly texts: Slot<Pick<Texts, 'take'>>;
   /** Undefined: every webhook is sent. */
   readonly replays: Pick<ReplayMemory, 'once'> | undefined;
   /** Called when a repeated webhook is not sent again. */
@@ -82,7 +83,7 @@ export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promi
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, suspects, phones, capture, replays, log, failpoint } = deps;
+  const { settings, contacts, reports, journal, suspects, phones, texts, replays, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
@@ -90,7 +91,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   async function receiveSigned(request: WebhookRequest, key: TrustedKey): Promise<WebhookOutcome> {
     const { requestId, body, address } = request;
     const fields = pickFields(body);
-    if (fields.locationId !== undefined) capture(fields.locationId, requestId, fields.message ?? '');
+    if (fields.locationId !== undefined) texts.value.take(fields.locationId, requestId, fields.message ?? '');
     const traceparent = settings.isTraced ? callerOf(request) : undefined;
     const received = { request, fields, key, traceparent, name: nameOf(request, fields) };
     const rate = await reported(received, async () => limitRate({ locationId: fields.locationId, address }));
@@ -260,7 +261,7 @@ async function checkMessage(
   const tooOld = checkAge(fields.writtenAt);
   if (tooOld !== undefined) return tooOld;
 
-  const optedOut = await checkOptOut(deps.isSuppressed, locationId, phone);
+  const optedOut = await checkOptOut(deps.optOuts.value, locationId, phone);
   if (optedOut !== undefined) return optedOut;
 
   const { requestId, channel } = request;

@@ -1,70 +1,58 @@
 import { decideOptOut, importOptOuts, listOptOuts } from '@footbridge/protocol/operator/people';
 import type { BodyOf } from '@footbridge/protocol/operator/call';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { OptOutImport } from './import-opt-outs.ts';
-import type { Audit, AuditDetail } from '../../platform/operator/audit.ts';
-import type { Suppressions, SuppressionView } from './suppressions.ts';
+import type { Host } from '../../platform/host.ts';
+import type { Suppressions } from './suppression-filter.ts';
+import type { SuppressionView } from './suppressions-sql.ts';
 import { visibleLocations } from '../../platform/operator/operator-auth.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
-import { serveCall } from '../../platform/operator/serve-call.ts';
 import type { Phones } from '../../relay/people/phones.ts';
 
-export interface OptOutsRoutesDeps {
+export interface OptOutCallsDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'list'>;
   readonly imports: OptOutImport;
   readonly phones: Pick<Phones, 'handle'>;
   /** The id of the key for new hashes. */
   readonly keyId: string;
-  readonly audit: Pick<Audit, 'record'>;
 }
 
 type Import = BodyOf<typeof importOptOuts>;
 type Numbers = Extract<Import, { readonly numbers: unknown }>;
 type Exported = Extract<Import, { readonly hashes: unknown }>;
 
-/**
- * `GET /operator/opt-outs`, `PUT /operator/locations/:locationId/opt-outs`, `POST …/opt-outs/import`: the people who opted out of texts (E4).
- * Only hashes of their numbers are stored, so no response contains a number.
- */
-export function optOutsRoutes({ suppressions, imports, phones, keyId, audit }: OptOutsRoutesDeps) {
-  const record = ({ operator }: FastifyRequest, action: string, target: string, detail?: AuditDetail) =>
-    audit.record({
-      actor: 'operator',
-      name: operator.label,
-      action,
-      target,
-      ...(detail !== undefined && { detail }),
+/** The calls about the people who opted out of texts (E4). Only hashes of their numbers are stored, so no response contains a number. */
+export function serveOptOuts(host: Host, { suppressions, imports, phones, keyId }: OptOutCallsDeps): void {
+  host.serve(listOptOuts, async ({ query: { locationId, phone, cursor, limit = 200 }, request }) => {
+    const page = await suppressions.list({
+      locationIds: visibleLocations(request, locationId),
+      handle: phone === undefined ? undefined : handleOf(phone),
+      after: cursor === undefined ? undefined : readCursor(cursor),
+      limit,
     });
+    const last = page.at(-1);
+    return {
+      key: keyId,
+      optOuts: page.map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) })),
+      cursor: page.length < limit || last === undefined ? null : `${last.hash}.${last.locationId}`,
+    };
+  });
 
-  return (app: FastifyInstance): void => {
-    serveCall(app, listOptOuts, async ({ query: { locationId, phone, cursor, limit = 200 }, request }) => {
-      const page = await suppressions.list({
-        locationIds: visibleLocations(request, locationId),
-        handle: phone === undefined ? undefined : handleOf(phone),
-        after: cursor === undefined ? undefined : readCursor(cursor),
-        limit,
-      });
-      const last = page.at(-1);
-      return {
-        key: keyId,
-        optOuts: page.map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) })),
-        cursor: page.length < limit || last === undefined ? null : `${last.hash}.${last.locationId}`,
-      };
-    });
+  host.serve(decideOptOut, async (called) => {
+    const { phone, optedOut } = called.body;
+    const { locationId } = called.params;
+    const handle = handleOf(phone);
+    await suppressions.set({ locationId, handle, isSuppressed: optedOut, source: 'operator' });
+    await host.audit(called, optedOut ? 'opt_out.added' : 'opt_out.removed', locationId);
+  });
 
-    serveCall(app, decideOptOut, async ({ params: { locationId }, body: { phone, optedOut }, request }) => {
-      const handle = handleOf(phone);
-      await suppressions.set({ locationId, handle, isSuppressed: optedOut, source: 'operator' });
-      await record(request, optedOut ? 'opt_out.added' : 'opt_out.removed', locationId);
-    });
-
-    serveCall(app, importOptOuts, async ({ params: { locationId }, body, request }) => {
-      const result = 'hashes' in body ? await restore(locationId, body) : await add(locationId, body);
-      await record(request, 'opt_out.imported', locationId, { numbers: result.imported });
-      return result;
-    });
-  };
+  host.serve(importOptOuts, async (called) => {
+    const { locationId } = called.params;
+    const result =
+      'hashes' in called.body ? await restore(locationId, called.body) : await add(locationId, called.body);
+    await host.audit(called, 'opt_out.imported', locationId, { numbers: result.imported });
+    return result;
+  });
 
   function handleOf(phone: string): string {
     const handle = phones.handle(phone);

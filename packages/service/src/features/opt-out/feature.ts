@@ -1,0 +1,61 @@
+import type { Feature } from '../../platform/host.ts';
+import { isoTime } from '../../platform/operator/operator-request.ts';
+import type { Relay } from '../../relay/relay.ts';
+import { DND_EVENT, createDndEvents } from './dnd-event.ts';
+import { createOptOutImport } from './import-opt-outs.ts';
+import { serveOptOuts } from './opt-out-calls.ts';
+import { SuppressionFilter } from './suppression-filter.ts';
+import type { Suppressions } from './suppression-filter.ts';
+import { storedSuppressions } from './suppressions-sql.ts';
+import { watchWords } from './watch-words.ts';
+
+export interface OptOutSettings {
+  /** OPT_OUT_ENFORCED: texts to people who opted out are rejected. */
+  readonly enforced: boolean;
+  /** OPT_OUT_WORDS: words such as STOP are recognised. */
+  readonly words: boolean;
+}
+
+/** A person has at most one opt-out per location and key. */
+const MAX_OF_PERSON = 100_000;
+
+type Rooms = Pick<Relay, 'people' | 'updateContact' | 'optOuts' | 'gate' | 'appEvents'>;
+
+/** The people who do not want texts, as the CRM, their own words or the operator say. */
+export const optOut: Feature<Rooms, OptOutSettings> = {
+  name: 'opt-out',
+  start(host, relay, { enforced, words }) {
+    const { phones, hashes } = relay.people;
+    const suppressions = openSuppressions();
+    if (enforced) relay.optOuts.fill(async (locationId, phone) => await suppressions.has(locationId, phone));
+    if (words)
+      relay.gate.fill((deliver) =>
+        watchWords(deliver, { ...host, suppressions, phones, updateContact: relay.updateContact }),
+      );
+    relay.appEvents.set(DND_EVENT, createDndEvents(suppressions, phones, host.log));
+
+    host.keepsAboutPeople({
+      section: 'optOuts',
+      // There is no `erase`: without the opt-out the person would be texted again.
+      async read({ handles, locationIds }) {
+        const found = await Promise.all(
+          handles.map((handle) => suppressions.list({ handle, locationIds, limit: MAX_OF_PERSON })),
+        );
+        return found.flat().map(({ since, ...entry }) => ({ ...entry, since: isoTime(since) }));
+      },
+    });
+    const { keyIds } = hashes;
+    const imports = createOptOutImport({ suppressions, phones, keyIds, now: () => host.clock.now() });
+    serveOptOuts(host, { suppressions, imports, phones, keyId: keyIds[0] ?? '' });
+
+    /** Other nodes also change the suppressions, so only a single node can use the filter in its memory. */
+    function openSuppressions(): Suppressions {
+      const stored = storedSuppressions({ ...host, hashes });
+      if (!enforced || !host.isSingleNode) return stored;
+      const filter = new SuppressionFilter({ ...host, stored, hashes });
+      host.stops('opt-out filter', () => filter.close());
+      void filter.load();
+      return filter;
+    }
+  },
+};

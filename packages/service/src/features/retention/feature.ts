@@ -1,0 +1,45 @@
+import { listRetention, setRetention } from '@footbridge/protocol/operator/people';
+
+import type { Feature } from '../../platform/host.ts';
+import { visibleLocations } from '../../platform/operator/operator-auth.ts';
+import { namedPlace, readNamedPlace, readPage } from '../../platform/operator/pages.ts';
+import type { Relay } from '../../relay/relay.ts';
+import { retentions } from './retention-sql.ts';
+
+/** How long data is kept where a location has no value of its own: JOURNAL_RETENTION_DAYS and ASSET_RETENTION_DAYS. */
+export interface RetentionSettings {
+  readonly journalDays: number;
+  readonly assetDays: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** How long the data of a location is kept. */
+export const retention: Feature<Pick<Relay, 'retention' | 'assets'>, RetentionSettings> = {
+  name: 'retention',
+  start(host, { retention: slot, assets }, defaults) {
+    const stored = retentions(host.db);
+    slot.fill(stored);
+
+    host.serve(listRetention, async ({ query: { limit, after }, request }) => {
+      const from = readNamedPlace(after, ['location'])?.id ?? '';
+      const locationIds = visibleLocations(request, undefined);
+      const { entries, next } = await readPage(
+        limit,
+        (count) => stored.list({ limit: count, after: from, locationIds }),
+        ({ locationId: id }) => namedPlace({ list: 'location', id }),
+      );
+      return { defaults, locations: entries, ...next };
+    });
+
+    host.serve(setRetention, async (called) => {
+      const { locationId } = called.params;
+      const { journalDays, assetDays } = called.body;
+      await stored.set({ locationId, journalDays, assetDays });
+      // The journal is pruned by age; a file has its expiry in its record.
+      await assets.index.keepFor(locationId, (assetDays ?? defaults.assetDays) * DAY_MS);
+      await host.audit(called, 'retention.changed', locationId, { journalDays, assetDays });
+      return { locationId, journalDays, assetDays };
+    });
+  },
+};

@@ -1,0 +1,131 @@
+import type { Call, ResponseOf } from '@footbridge/protocol/operator/call';
+import type { exportPerson } from '@footbridge/protocol/operator/people';
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Lifecycle } from '@footbridge/runtime/lifecycle';
+import type { Log } from '@footbridge/runtime/log';
+import type { FastifyInstance } from 'fastify';
+
+import type { Broadcast } from './changes/broadcast.ts';
+import type { Changes } from './changes/changes.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import type { AuditDetail, Audit } from './operator/audit.ts';
+import { serveCall } from './operator/serve-call.ts';
+import type { Called } from './operator/serve-call.ts';
+import type { Database } from './sql/open-database.ts';
+
+export type Routes = (app: FastifyInstance) => void;
+export type Stop = () => void | Promise<void>;
+
+/** One person: the handles under which they may be recorded, in some locations or, if undefined, in all. */
+export interface Person {
+  readonly handles: readonly string[];
+  readonly locationIds: readonly string[] | undefined;
+}
+
+type Export = Required<ResponseOf<typeof exportPerson>>;
+/** The sections of an export about a person, besides the messages. */
+export type Section = Exclude<keyof Export, 'messages' | 'cursor'>;
+
+/** What a part keeps about people, so that it is exported and erased with everything else. */
+export interface Keeper<S extends Section = Section> {
+  /** The section of the export. Undefined: there is nothing that outlives the memory of this node. */
+  readonly section?: S;
+  read?(person: Person): Promise<Export[S]>;
+  erase?(person: Person): Promise<void>;
+  /** Forgets what this node has in memory about the people of a location, or of all. */
+  forget?(locationId: string | undefined): void;
+}
+
+/** What every room and feature gets, and where it registers. There is no other kind of contribution. */
+export interface Host {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The id of this process; every start has a new one. */
+  readonly node: string;
+  readonly changes: Changes;
+  readonly broadcast: Broadcast;
+  /** No other node shares the database. */
+  readonly isSingleNode: boolean;
+  /** The address of the service for the world. Known once it listens. */
+  readonly publicUrl: () => string;
+
+  /** Serves a call of the operator API. */
+  serve<const C extends Call>(definition: C, handle: (called: Called<C>) => Promise<ResponseOf<C>>): void;
+  /** Adds to the audit log what the operator of a call does. */
+  audit(
+    called: Pick<Called<Call>, 'request'>,
+    action: string,
+    target: string,
+    detail?: AuditDetail,
+  ): Promise<void>;
+  /** Serves routes to the world. */
+  publicRoutes(routes: Routes): void;
+  /** Registers how to stop what was just started. The newest is stopped first. */
+  stops(name: string, stop: Stop): void;
+  /** Deletes expired data every hour. */
+  expires(what: string, event: string, prune: () => Promise<unknown>): void;
+  keepsAboutPeople<S extends Section>(keeper: Keeper<S>): void;
+  keepers(): readonly Keeper[];
+}
+
+/** A part beside the relay. It registers with the host, fills slots of the relay, and listens to what happens there. */
+export interface Feature<Relay, Settings> {
+  readonly name: string;
+  start(host: Host, relay: Relay, settings: Settings): void | Promise<void>;
+}
+
+/** What has registered with a host. */
+export interface Registered {
+  readonly operatorRoutes: readonly Routes[];
+  readonly publicRoutes: readonly Routes[];
+}
+
+export interface HostDeps extends Pick<
+  Host,
+  'db' | 'clock' | 'log' | 'metrics' | 'node' | 'changes' | 'broadcast' | 'isSingleNode' | 'publicUrl'
+> {
+  readonly life: Pick<Lifecycle, 'add'>;
+  readonly auditLog: Pick<Audit, 'record'>;
+}
+
+const HOUR_MS = 3_600_000;
+
+export function createHost({
+  life,
+  auditLog,
+  ...given
+}: HostDeps): Host & { readonly registered: Registered } {
+  const { clock, log } = given;
+  const operatorRoutes: Routes[] = [];
+  const publicRoutes: Routes[] = [];
+  const keepers: Keeper[] = [];
+  return {
+    ...given,
+    registered: { operatorRoutes, publicRoutes },
+    serve: (definition, handle) => void operatorRoutes.push((app) => serveCall(app, definition, handle)),
+    audit: ({ request }, action, target, detail) =>
+      auditLog.record({
+        actor: 'operator',
+        name: request.operator.label,
+        action,
+        target,
+        ...(detail !== undefined && { detail }),
+      }),
+    publicRoutes: (routes) => void publicRoutes.push(routes),
+    stops: (name, stop) => life.add(name, stop),
+    expires: (what, event, prune) =>
+      life.add(
+        what,
+        every(clock, HOUR_MS, () => {
+          prune().catch((error: unknown) =>
+            log.warn({ event, err: error }, 'expired data not removed, next attempt in an hour'),
+          );
+        }),
+      ),
+    keepsAboutPeople: (keeper) => void keepers.push(keeper as Keeper),
+    keepers: () => keepers,
+  };
+}
