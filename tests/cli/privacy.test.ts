@@ -54,4 +54,10 @@ it('lists and changes how long the data of a location is kept', async () => {
   await run([LOCATION, '--asset-days', 'default', '--journal-days', 'default']);
   expect((await run([])).lines).toHaveLength(1);
   expect((await run([LOCATION, '--asset-days', '0'])).code).toBe(2);
+  // More than one page of the list.
+  const set = (count: number) =>
+    bridge.operator('PUT', `/operator/privacy/retention/loc-${count}`, { journalDays: 1, assetDays: null });
+  for (let from = 0; from < 1001; from += 50)
+    await Promise.all(Array.from({ length: Math.min(50, 1001 - from) }, (_, index) => set(from + index)));
+  expect((await run([])).lines).toHaveLength(1002);
 });

@@ -48,6 +48,9 @@ const LISTS = OPERATOR_CALLS.filter(
 const entriesOf = (body: Json): unknown[] =>
   Object.values(body).flatMap((value) => (Array.isArray(value) ? value : []));
 
+const nextQuery = ({ next }: { readonly next?: string }): string =>
+  next === undefined ? '' : `&after=${encodeURIComponent(next)}`;
+
 const idOf = (entry: unknown): string => {
   const { id, locationId, ownerId, kind } = entry as Record<string, unknown>;
   return [id ?? ownerId ?? locationId, kind].join(' ');
@@ -62,16 +65,15 @@ it('T65 the pages of every list of the operator have each entry once', async () 
     const all = entriesOf(whole).map(idOf);
     if (path !== '/operator/issues') expect(all.length, path).toBeGreaterThanOrEqual(COUNT);
     const walked: string[] = [];
-    let after: unknown;
+    let query = '';
     do {
-      const query = after === undefined ? '' : `&after=${encodeURIComponent(String(after))}`;
       const page = await ask('GET', `${path}?limit=2${query}`);
       const entries = entriesOf(page);
       // The key of the settings is on the first page besides.
       expect(entries.length, path).toBeLessThanOrEqual(path === '/operator/keys' ? 3 : 2);
       walked.push(...entries.map(idOf));
-      after = page['next'];
-    } while (after !== undefined);
+      query = nextQuery(page);
+    } while (query !== '');
     expect(walked.toSorted(), path).toEqual(all.toSorted());
   }
   expect(bridge.log).not.toContain('"level":"error"');
@@ -107,15 +109,15 @@ it('T65 a token for some locations reads only the pages of those', async () => {
   const mine = ['loc-1', 'loc-3', 'granted-2'];
   const locations = [...mine, 'loc-unknown'];
   const { token } = (await bridge.operator('POST', '/operator/tokens', { label: 'Some', locations })).body;
-  const walked: unknown[] = [];
-  let after = '';
+  const walked: string[] = [];
+  let query = '';
   do {
-    const response = await fetch(`${bridge.bridge.operatorUrl}/operator/locations?limit=1${after}`, {
+    const response = await fetch(`${bridge.bridge.operatorUrl}/operator/locations?limit=1${query}`, {
       headers: { Authorization: `Bearer ${String(token)}` },
     });
     const page = (await response.json()) as Json;
-    walked.push(...entriesOf(page).map((entry) => (entry as Json)['locationId']));
-    after = page['next'] === undefined ? '' : `&after=${encodeURIComponent(String(page['next']))}`;
-  } while (after !== '');
+    walked.push(...entriesOf(page).map((entry) => (entry as { locationId: string }).locationId));
+    query = nextQuery(page);
+  } while (query !== '');
   expect(walked.toSorted()).toEqual(mine.toSorted());
 });

@@ -63,6 +63,7 @@ function valid(schema: Schema): fc.Arbitrary<unknown> {
         noNullPrototype: true,
       });
     }
+    case 'string':
     default:
       return schema.type === 'string' ? validString(schema) : fc.option(validString(schema));
   }
@@ -113,6 +114,7 @@ function boundaries(schema: Schema | undefined): fc.Arbitrary<unknown> {
     case 'boolean':
     case 'null':
       return ODD;
+    case 'string':
     default: {
       const { minLength = 0, maxLength = 0 } = schema;
       const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter((length) => length >= 0);

@@ -226,6 +226,7 @@ function makePicker(schema: Schema): Picker {
       const pick = pickerOf(schema.items);
       return (value, parent, key) => pickArray(schema, pick, value, childPath(parent, key));
     }
+    case 'string':
     default: {
       const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u');
       return (value, parent, key) => pickString(schema, pattern, value, parent, key);

@@ -8,6 +8,7 @@ import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
+import { everyPage } from '../every-page.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
@@ -88,9 +89,11 @@ export function deviceCommand(program: Command): void {
     });
 }
 
-async function list(client: OperatorClient): Promise<readonly Device[]> {
-  return (await client.ask(listDevices)).devices;
-}
+const list = (client: OperatorClient): Promise<readonly Device[]> =>
+  everyPage(
+    (page) => client.ask(listDevices, page),
+    ({ devices }) => devices,
+  );
 
 async function find(client: OperatorClient, wanted: string): Promise<Device> {
   const all = await list(client);

@@ -3,16 +3,19 @@ import { createRequire } from 'node:module';
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
-import { listKeys, listRejections } from '@footbridge/protocol/operator/crm';
+import { listRejections } from '@footbridge/protocol/operator/crm';
 import { showReadiness } from '@footbridge/protocol/operator/session';
-import { listIssues, listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
+import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { everyPage } from '../every-page.ts';
 import { fail, pass, printFindings, warn } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { OperatorClient } from '../operator-client.ts';
+import { listKeys } from '../trusted-keys.ts';
+import { allIssues } from './issues.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
@@ -36,6 +39,7 @@ Examples:
   footbridge doctor
   footbridge doctor --json`;
 const MAX_LOCATIONS = 20;
+const MAX_TENANTS = 10_000;
 const WARN_SKEW_SEC = 30;
 const FAIL_SKEW_SEC = 300;
 
@@ -58,13 +62,16 @@ export function doctorCommand(program: Command): void {
 }
 
 async function factsOf(client: OperatorClient): Promise<Facts> {
-  const [diagnosis, readiness, { keys }, { rejections }, { tenants }, { issues }] = await Promise.all([
+  const [diagnosis, readiness, keys, { rejections }, tenants, issues] = await Promise.all([
     client.ask(showDiagnosis),
     client.ask(showReadiness).catch((): Facts['readiness'] => ({ status: 'fail' })),
-    client.ask(listKeys),
+    listKeys(client),
     client.ask(listRejections),
-    client.ask(listTenants, { limit: 10_000 }),
-    client.ask(listIssues),
+    everyPage(
+      (page) => client.ask(listTenants, { limit: MAX_TENANTS, ...page }),
+      (page) => page.tenants,
+    ),
+    allIssues(client, 'open'),
   ]);
   return { diagnosis, readiness, keys, rejections, tenants, issues };
 }

@@ -3,7 +3,9 @@ import { listIssues } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
+import { everyPage } from '../every-page.ts';
 import { localTime } from '../format-time.ts';
+import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 
 type Issue = ResponseOf<typeof listIssues>['issues'][number];
@@ -23,12 +25,18 @@ export function issuesCommand(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async ({ closed = false }: { closed?: boolean }, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { issues } = await operator().ask(listIssues, { state: closed ? 'closed' : 'open' });
+      const issues = await allIssues(operator(), closed ? 'closed' : 'open');
       for (const issue of issues) output.result(describe(issue), { ...issue });
       if (issues.length === 0)
         output.hint(closed ? 'There are no closed issues.' : 'There are no open issues.');
     });
 }
+
+export const allIssues = (client: OperatorClient, state: 'open' | 'closed'): Promise<readonly Issue[]> =>
+  everyPage(
+    (page) => client.ask(listIssues, { state, ...page }),
+    ({ issues }) => issues,
+  );
 
 function describe({ kind, sentence, action, since, closedAt, locationIds, reopened }: Issue): string {
   const span =

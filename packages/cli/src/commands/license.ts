@@ -3,6 +3,7 @@ import { changeLicense, createLicense, listLicenses as list } from '@footbridge/
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
+import { everyPage } from '../every-page.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
@@ -99,9 +100,11 @@ export function licenseCommand(program: Command): void {
     });
 }
 
-export async function listLicenses(client: OperatorClient): Promise<readonly License[]> {
-  return (await client.ask(list)).licenses;
-}
+export const listLicenses = (client: OperatorClient): Promise<readonly License[]> =>
+  everyPage(
+    (page) => client.ask(list, page),
+    ({ licenses }) => licenses,
+  );
 
 /** Finds a license by its id, its label or the last group of its key. Throws unless exactly one license matches. */
 export async function findLicense(client: OperatorClient, wanted: string): Promise<License> {

@@ -9,8 +9,11 @@ import type { Command } from 'commander';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { EXIT, CliError } from '../cli-error.ts';
+import { everyPage } from '../every-page.ts';
 import { localTime } from '../format-time.ts';
+import type { OperatorClient } from '../operator-client.ts';
 import { describeLocation } from './describe-location.ts';
+import type { Location } from './describe-location.ts';
 import { findLicense } from './license.ts';
 
 const EXAMPLES = `
@@ -29,7 +32,7 @@ export function locationCommand(program: Command): void {
     .description('list all locations')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { locations } = await operator().ask(listLocations);
+      const locations = await allLocations(operator());
       output.rows(
         locations,
         [
@@ -52,7 +55,7 @@ export function locationCommand(program: Command): void {
     .description('show a location and the state of its Mac: permissions, queue, last messages')
     .action(async (locationId: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { locations } = await operator().ask(listLocations);
+      const locations = await allLocations(operator());
       const found = locations.find((entry) => entry.locationId === locationId);
       if (found === undefined)
         throw new CliError(`no location ${locationId}`, {
@@ -120,3 +123,9 @@ export function locationCommand(program: Command): void {
       );
     });
 }
+
+export const allLocations = (client: OperatorClient): Promise<readonly Location[]> =>
+  everyPage(
+    (page) => client.ask(listLocations, page),
+    ({ locations }) => locations,
+  );

@@ -1,13 +1,14 @@
-import { listLicenses, listLocations } from '@footbridge/protocol/operator/accounts';
-import { listKeys } from '@footbridge/protocol/operator/crm';
 import { listMessages } from '@footbridge/protocol/operator/messages';
-import { listIssues } from '@footbridge/protocol/operator/watching';
 import type { Command } from 'commander';
 
 import { CliError, EXIT } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
+import { listKeys } from '../trusted-keys.ts';
+import { allIssues } from './issues.ts';
+import { listLicenses } from './license.ts';
+import { allLocations } from './location.ts';
 
 /** What to do next, for the current state of the service. */
 export interface NextStep {
@@ -71,11 +72,11 @@ const STEPS_AFTER_ERROR: Readonly<Record<number, Omit<NextStep, 'sentence'>>> = 
 };
 
 async function countsOf(client: OperatorClient): Promise<Counts> {
-  const [{ keys }, { licenses }, { locations }, { issues }, { messages }] = await Promise.all([
-    client.ask(listKeys),
-    client.ask(listLicenses),
-    client.ask(listLocations),
-    client.ask(listIssues),
+  const [keys, licenses, locations, issues, { messages }] = await Promise.all([
+    listKeys(client),
+    listLicenses(client),
+    allLocations(client),
+    allIssues(client, 'open'),
     client.ask(listMessages, { limit: 1 }),
   ]);
   return {

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { everyPage } from '../every-page.ts';
 import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
 
@@ -88,7 +89,11 @@ function retentionCommand(privacy: Command): void {
     .action(async (locationId: string | undefined, options: RetentionOptions, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
       const client = operator();
-      const { defaults, locations } = await client.ask(listRetention);
+      const { defaults } = await client.ask(listRetention, { limit: 1 });
+      const locations = await everyPage(
+        (page) => client.ask(listRetention, page),
+        (page) => page.locations,
+      );
       if (locationId === undefined) {
         output.rows(
           [{ locationId: 'all others', ...defaults }, ...locations],

@@ -9,6 +9,7 @@ import { CliError, EXIT, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { CommandContext } from '../command-context.ts';
 import { updateEnvFile } from '../env-file.ts';
+import { everyPage } from '../every-page.ts';
 import { printFindings } from '../finding.ts';
 import type { Environment } from '../io.ts';
 import type { OperatorClient } from '../operator-client.ts';
@@ -172,7 +173,10 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
   });
   const started = Date.now();
   const grant = await waitFor(io, { title: 'waiting for the installation', withinMs }, async () => {
-    const { grants } = await client.ask(listGrants);
+    const grants = await everyPage(
+      (page) => client.ask(listGrants, page),
+      (page) => page.grants,
+    );
     return grants.find(
       ({ state, refreshedAt, kind }) =>
         kind === 'location' && state === 'active' && Date.parse(refreshedAt) >= started - POLL_MS,

@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
+import { everyPage } from '../every-page.ts';
+import type { OperatorClient } from '../operator-client.ts';
 import { collect } from '../option-values.ts';
 import { printable } from '../output.ts';
 
@@ -36,7 +38,7 @@ export function tokenCommand(program: Command): void {
     .description('list the tokens for others')
     .action(async (_options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const { tokens } = await operator().ask(listTokens);
+      const tokens = await allTokens(operator());
       output.rows(
         tokens.map((entry) => ({ ...entry, scope: scopeOf(entry) })),
         [
@@ -55,7 +57,7 @@ export function tokenCommand(program: Command): void {
     .action(async (wanted: string, _options: object, command: Command) => {
       const { output, operator, confirm } = contextOf(command);
       const client = operator();
-      const { tokens } = await client.ask(listTokens);
+      const tokens = await allTokens(client);
       const matches = tokens.filter(({ id, label }) => id === wanted || label === wanted);
       const [only] = matches;
       if (only === undefined || matches.length > 1)
@@ -70,6 +72,12 @@ export function tokenCommand(program: Command): void {
 }
 
 type Token = ResponseOf<typeof listTokens>['tokens'][number];
+
+const allTokens = (client: OperatorClient): Promise<readonly Token[]> =>
+  everyPage(
+    (page) => client.ask(listTokens, page),
+    ({ tokens }) => tokens,
+  );
 
 interface CreateOptions {
   readonly readOnly: boolean;

@@ -88,7 +88,7 @@ export function requestOf(definition: Call, input: Readonly<Record<string, unkno
     if (rest.has(name)) search.append(name, String(take(name)));
   return {
     method,
-    path: search.size === 0 ? filled : `${filled}?${search}`,
+    path: search.size === 0 ? filled : `${filled}?${search.toString()}`,
     ...(body !== undefined && { body: Object.fromEntries(rest) }),
   };
 }
