@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,19 +35,27 @@ export function hasRedis(): Promise<boolean> {
 }
 
 /** A Redis of the caller's own; where there is no program to run, the one at REDIS_URL, which cannot be restarted. */
-export async function startRedis(): Promise<Redis> {
-  return start(await findOnce(REDIS));
+export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
+  return start(await findOnce(REDIS), options);
 }
 
-async function start(found: Program | Address): Promise<Redis> {
-  if ('url' in found) return foreign(found.url);
+export interface RedisOptions {
+  /** Further settings, as words of the command line: `['--replicaof', '127.0.0.1', '6379']`. */
+  readonly settings?: readonly string[];
+}
+
+async function start(found: Program | Address, { settings = [] }: RedisOptions = {}): Promise<Redis> {
+  if ('url' in found) {
+    if (settings.length > 0) throw notOurs('set up');
+    return foreign(found.url);
+  }
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-redis-'));
   const remove = () => rm(dir, { recursive: true, force: true });
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   let server: Child;
   try {
-    server = await launch(found, dir, port);
+    server = await launch(found, dir, port, settings);
   } catch (error) {
     await remove();
     throw error;
@@ -67,7 +75,7 @@ async function start(found: Program | Address): Promise<Redis> {
       if (server.isRunning && keepData) await command(url, 'SAVE');
       await end();
       if (!keepData) await rm(join(dir, 'dump.rdb'), { force: true });
-      server = await launch(found, dir, port);
+      server = await launch(found, dir, port, settings);
     },
     async kill() {
       await server.end('SIGKILL');
@@ -119,7 +127,12 @@ async function check(found: Program | Address): Promise<void> {
   }
 }
 
-async function launch({ path, env }: Program, dir: string, port: number): Promise<Child> {
+async function launch(
+  { path, env }: Program,
+  dir: string,
+  port: number,
+  more: readonly string[],
+): Promise<Child> {
   const settings = [
     '--port',
     String(port),
@@ -131,15 +144,22 @@ async function launch({ path, env }: Program, dir: string, port: number): Promis
     '',
     '--appendonly',
     'no',
+    // A failover does not wait for a disk, nor for the next of two replicas.
+    '--repl-diskless-sync-delay',
+    '0',
+    ...more,
   ];
   const server = new Child(path, settings, { env });
   await server.line((line) => /ready to accept connections/i.test(line) || undefined, 60_000, 'Redis is up');
   return server;
 }
 
+const notOurs = (what: string) =>
+  new Error(`Cannot ${what} the Redis at REDIS_URL: it is not ours. Put redis-server on the PATH.`);
+
 function foreign(url: string): Redis {
   const cannot = (what: string) => () => {
-    throw new Error(`Cannot ${what} the Redis at REDIS_URL: it is not ours. Put redis-server on the PATH.`);
+    throw notOurs(what);
   };
   return {
     url,
@@ -153,8 +173,19 @@ function foreign(url: string): Redis {
   };
 }
 
+/** Starts a sentinel on this port, with its state in the folder. */
+export async function launchSentinel(dir: string, port: number, settings: readonly string[]): Promise<Child> {
+  const found = await findOnce(REDIS);
+  if ('url' in found) throw notOurs('watch');
+  const file = join(dir, `sentinel-${port}.conf`);
+  await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${dir}`, ...settings, ''].join('\n'));
+  const sentinel = new Child(found.path, [file, '--sentinel'], { env: found.env });
+  await sentinel.line((line) => /\+monitor master/.test(line) || undefined, 60_000, 'the sentinel is up');
+  return sentinel;
+}
+
 /** Sends one command to the server. Rejects when it responds with an error, unless that is not `checked`. */
-function command(url: string, words: string, checked = true): Promise<string> {
+export function command(url: string, words: string, checked = true): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port || 6379), hostname, () => socket.write(`${words}\r\n`));

@@ -5,7 +5,9 @@ import { afterReading } from '@footbridge/runtime/after-reading';
 import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError, StartError } from '../errors.ts';
+import { primaryFinder } from './find-primary.ts';
 import { isRedisDown } from './is-redis-down.ts';
+import { parseSentinels } from './redis-address.ts';
 import { RedisConnection, SILENT_MS } from './redis-connection.ts';
 
 /** A Lua script: one atomic operation. */
@@ -64,9 +66,13 @@ export interface RedisOptions {
 const TIMEOUT_MS = 1000;
 /** A server that stays unusable is left this often. */
 const LEAVE_MS = 1000;
+const COMPARE_MS = 1000;
 /** Two connections: one for commands, one for subscriptions. Both reconnect by themselves; commands fail at once while Redis is unavailable. */
 export async function openRedis(options: RedisOptions): Promise<Redis> {
   const { url, prefix, node = randomUUID(), log, silentMs = SILENT_MS } = options;
+  // They may choose another primary, which the other nodes then use.
+  const hasSentinels = parseSentinels(url) !== undefined;
+  const own = `${prefix}own:${randomUUID()}`;
   const aliveKey = (one: string) => `${prefix}alive:${one}`;
   // A write: Redis responds to PING also when it is full, or a replica.
   const alive = ['SET', aliveKey(node), '', 'PX', '10000'];
@@ -75,28 +81,36 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
     for (const listener of listeners) listener();
   };
   let leftAt = -Infinity;
-  let isLeft = false;
   const onUnusable = (reply: Error) => {
-    if (performance.now() - leftAt < LEAVE_MS) return;
+    if (commands.isLost || performance.now() - leftAt < LEAVE_MS) return;
     leftAt = performance.now();
-    isLeft = true;
-    commands.leave(reply);
+    log.warn({ event: 'redis.server_unusable', err: reply }, 'redis accepts no writes, connection replaced');
+    commands.leave();
   };
+  const deps = { findPrimary: primaryFinder(url), log, silentMs, onUnusable };
   const onCommands = () => {
-    // The other connection may be to the server that was left.
-    if (isLeft) subscriptions.leave();
-    isLeft = false;
+    void compareServers();
     onReconnect();
   };
-  const deps = { url, log, silentMs, onUnusable };
   const commands = new RedisConnection({ ...deps, name: 'commands', ping: alive, onReconnect: onCommands });
   const subscriptions = new RedisConnection({ ...deps, name: 'subscriptions', ping: ['PING'], onReconnect });
+  /** Never rejects. During a failover the connections may be to different servers: what is published does not arrive then. */
+  const compareServers = async () => {
+    const receivers = await commands.send<number>(['PUBLISH', own, '']).catch(() => undefined);
+    if (receivers !== 0 || subscriptions.isLost) return;
+    log.warn({ event: 'redis.servers_differ' }, 'redis connections to different servers, one is replaced');
+    subscriptions.leave();
+  };
+  let comparing: NodeJS.Timeout | undefined;
   const close = () => {
+    clearInterval(comparing);
     commands.close();
     subscriptions.close();
   };
   try {
     await Promise.all([commands.open(), subscriptions.open()]);
+    await subscriptions.subscribe(own, () => {});
+    comparing = setInterval(() => void compareServers(), COMPARE_MS).unref();
   } catch (error) {
     close();
     throw new StartError(
@@ -128,7 +142,8 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
     subscribe: (channel, listener) => subscriptions.subscribe(names + channel, listener),
     onReconnect: (listener) => void listeners.push(listener),
     ping: async () => void (await withTimeout(commands.send(alive), TIMEOUT_MS)),
-    isDown: async () => commands.endedHealthy && subscriptions.endedHealthy && (await isRedisDown(url)),
+    isDown: async () =>
+      !hasSentinels && commands.endedHealthy && subscriptions.endedHealthy && (await isRedisDown(url)),
     hasNode: async (one) =>
       (await withTimeout(commands.send<number>(['EXISTS', aliveKey(one)]), TIMEOUT_MS)) === 1,
     withPrefix,

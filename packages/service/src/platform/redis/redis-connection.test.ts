@@ -147,6 +147,18 @@ describe.skipIf(!(await hasRedis()))('the connections to Redis', () => {
     await isReceived(redis, received, 'after');
   });
 
+  it('brings its connections together when only one of them was cut during a failover', async () => {
+    const { server, proxy, redis, received, reconnects } = await start();
+    const next = await startRedis();
+    cleanup.add(() => next.stop());
+    proxy.redirect(next.url);
+    // Those with subscriptions stay.
+    await server.command('CLIENT KILL TYPE normal');
+    await until(() => reconnects() === 2, { within: 5000 });
+    expect(await redis.publish('news', Buffer.from('together'))).toBe(1);
+    await until(() => received.includes('together'));
+  });
+
   it('does not leave a full server, whose scripts still run, and says that it cannot write', async () => {
     const { server, redis, reconnects } = await start();
     await server.command('CONFIG SET maxmemory 1');

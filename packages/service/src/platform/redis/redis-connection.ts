@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Log } from '@footbridge/runtime/log';
 import { ErrorReply, createClient } from '@redis/client';
 
@@ -11,17 +13,19 @@ const HEALTHY_MS = 3 * PING_MS;
 /** A connection without a response for this long is replaced: a network that drops packets reports no error. */
 export const SILENT_MS = 4000;
 const CONNECT_TIMEOUT_MS = 3000;
+const MIN_RECONNECT_MS = 50;
 const MAX_RECONNECT_MS = 1000;
 /**
  * What a server replies that cannot do what the service needs, for example a primary that became a replica. Another server may have taken
- * its place behind the same address.
+ * its place.
  */
 const UNUSABLE = /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOPERM|NOAUTH|MISCONF|NOREPLICAS)\b/;
 
 export interface RedisConnectionDeps {
   /** For the log. */
   readonly name: string;
-  readonly url: string;
+  /** Resolves with the URL to connect to now. */
+  readonly findPrimary: () => Promise<string>;
   /** Sent several times a second. A lost connection is only restored to a server that is usable. */
   readonly ping: readonly string[];
   readonly log: Log;
@@ -31,39 +35,38 @@ export interface RedisConnectionDeps {
   readonly onUnusable: (reply: Error) => void;
 }
 
-/** One connection to Redis that reconnects after every failure and restores its subscriptions. */
+/** One connection to Redis. After every failure it is replaced by a new one, with its subscriptions. */
 export class RedisConnection {
   readonly #deps: RedisConnectionDeps;
   readonly #subscriptions: { channel: string; listener: (message: Buffer) => void }[] = [];
   readonly #pings: NodeJS.Timeout;
-  #client: Client;
+  readonly #ending = new AbortController();
+  /** Undefined while the connection is lost. */
+  #client: Client | undefined;
   /** The last response, or the last stall of this process. */
   #heardAt = performance.now();
   #pingedAt = performance.now();
   #respondedAt = performance.now();
-  #isLost = false;
   #endedHealthy = false;
-  #restoring: Client | undefined;
-  #closed = false;
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
-    this.#client = this.#newClient();
     this.#pings = setInterval(() => this.#ping(), PING_MS).unref();
   }
 
+  /** Rejects when no attempt has succeeded for as long as a connection may be silent. */
   async open(): Promise<void> {
-    await this.#client.connect();
-    this.#heardAt = performance.now();
+    const end = performance.now() + this.#deps.silentMs;
+    await this.#connect(() => performance.now() < end);
   }
 
   /** The connection is lost and was healthy until it ended, so every response sent before that has been received. */
   get endedHealthy(): boolean {
-    return this.#isLost && this.#endedHealthy;
+    return this.isLost && this.#endedHealthy;
   }
 
   send<T>(args: (string | Buffer)[]): Promise<T> {
-    return this.#client.sendCommand<T>(args);
+    return this.#client?.sendCommand<T>(args) ?? Promise.reject(lost());
   }
 
   /** Takes the error of a command. */
@@ -71,70 +74,92 @@ export class RedisConnection {
     if (isUnusable(error)) this.#deps.onUnusable(error);
   }
 
-  /** Connects again: behind the address there may be another server now. */
-  leave(reply?: Error): void {
-    const { log, name } = this.#deps;
-    if (!this.#isLost)
-      log.warn(
-        { event: 'redis.server_unusable', connection: name, ...(reply && { err: reply }) },
-        'redis accepts no writes, connection replaced',
-      );
-    this.#replace();
+  get isLost(): boolean {
+    return this.#client === undefined;
+  }
+
+  /** Connects again: there may be another server in its place now. */
+  leave(): void {
+    if (!this.isLost) this.#lose(false);
   }
 
   async subscribe(channel: string, listener: (message: Buffer) => void): Promise<void> {
-    this.#subscriptions.push({ channel, listener });
+    if (this.#client === undefined) throw lost();
     await this.#client.subscribe(channel, listener, true);
+    this.#subscriptions.push({ channel, listener });
   }
 
   close(): void {
-    this.#closed = true;
     clearInterval(this.#pings);
-    this.#client.destroy();
+    this.#ending.abort();
+    this.#client?.destroy();
+    this.#client = undefined;
   }
 
-  #newClient(): Client {
-    const client = newClient(this.#deps.url);
-    client.on('error', (error: Error) => {
-      if (this.#closed || client !== this.#client) return;
-      if (!this.#isLost) {
-        this.#endedHealthy = performance.now() - this.#respondedAt < HEALTHY_MS;
-        this.#deps.log.warn(
-          { event: 'redis.connection_lost', connection: this.#deps.name, err: error },
-          'redis connection lost',
-        );
+  #lose(isHealthy: boolean): void {
+    const lost = this.#client;
+    this.#client = undefined;
+    this.#endedHealthy = isHealthy;
+    lost?.destroy();
+    const { name, log, onReconnect } = this.#deps;
+    this.#connect().then(
+      () => {
+        log.info({ event: 'redis.connected', connection: name }, 'redis connection restored');
+        onReconnect();
+      },
+      () => {
+        // Closed.
+      },
+    );
+  }
+
+  /** Tries until it succeeds. Rejects when this is closed, or with the last error when it should not go on. */
+  async #connect(shouldGoOn = () => true): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#connectOnce();
+      } catch (error) {
+        if (this.#ending.signal.aborted || !shouldGoOn()) throw error;
       }
-      this.#isLost = true;
-    });
-    // A client destroyed while connecting still completes the connection and subscribes: every message would arrive twice.
-    client.on('connect', () => {
-      if (this.#closed || client !== this.#client) client.destroy();
-    });
-    // A client that breaks before it has subscribed emits `ready` again later.
-    client.on('ready', () => void this.#restore(client));
-    return client;
+      const pauseMs = Math.min(MAX_RECONNECT_MS, MIN_RECONNECT_MS * 2 ** Math.min(tries, 10));
+      await sleep(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: this.#ending.signal });
+    }
   }
 
-  /** Never rejects: what Redis refuses is tried again with the next ping. */
-  async #restore(client: Client): Promise<void> {
-    if (this.#restoring === client) return;
-    this.#restoring = client;
+  async #connectOnce(): Promise<void> {
+    const { findPrimary, silentMs, log, name } = this.#deps;
+    const client = newClient(await findPrimary());
+    client.on('error', (error: Error) => {
+      if (client !== this.#client) return;
+      log.warn({ event: 'redis.connection_lost', connection: name, err: error }, 'redis connection lost');
+      this.#lose(performance.now() - this.#respondedAt < HEALTHY_MS);
+    });
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    const end = () => reject(lost());
+    const timer = setTimeout(end, silentMs);
+    this.#ending.signal.addEventListener('abort', end);
     try {
-      for (const { channel, listener } of this.#subscriptions)
-        await client.subscribe(channel, listener, true);
-      await client.sendCommand(this.#deps.ping).catch((error: unknown) => {
-        if (!(error instanceof ErrorReply) || isUnusable(error)) throw error;
-      });
-      if (client !== this.#client || !this.#isLost) return;
-      this.#isLost = false;
-      const { log, name, onReconnect } = this.#deps;
-      log.info({ event: 'redis.connected', connection: name }, 'redis connection restored');
-      onReconnect();
-    } catch {
-      // The ping reports the error.
+      this.#ending.signal.throwIfAborted();
+      await Promise.race([this.#prepare(client), ended]);
+    } catch (error) {
+      client.destroy();
+      // A client that is destroyed while connecting still completes the connection.
+      client.on('connect', () => client.destroy());
+      throw error;
     } finally {
-      if (this.#restoring === client) this.#restoring = undefined;
+      clearTimeout(timer);
+      this.#ending.signal.removeEventListener('abort', end);
     }
+    this.#client = client;
+    this.#heardAt = this.#respondedAt = performance.now();
+  }
+
+  async #prepare(client: Client): Promise<void> {
+    await client.connect();
+    await client.sendCommand(this.#deps.ping).catch((error: unknown) => {
+      if (!(error instanceof ErrorReply) || isUnusable(error)) throw error;
+    });
+    for (const { channel, listener } of this.#subscriptions) await client.subscribe(channel, listener, true);
   }
 
   #ping(): void {
@@ -144,16 +169,14 @@ export class RedisConnection {
     if (now - this.#pingedAt > STALL_MS) this.#heardAt = now;
     this.#pingedAt = now;
     const client = this.#client;
+    if (client === undefined) return;
     if (now - this.#heardAt > silentMs) {
-      if (!this.#isLost)
-        log.warn(
-          { event: 'redis.connection_silent', connection: name },
-          'redis does not respond, connection replaced',
-        );
-      return this.#replace();
+      log.warn(
+        { event: 'redis.connection_silent', connection: name },
+        'redis does not respond, connection replaced',
+      );
+      return this.#lose(false);
     }
-    if (!client.isReady) return;
-    if (this.#isLost) void this.#restore(client);
     client.sendCommand(ping).then(
       () => this.#heard(client),
       (error: unknown) => {
@@ -167,23 +190,14 @@ export class RedisConnection {
   #heard(client: Client): void {
     if (client === this.#client) this.#heardAt = this.#respondedAt = performance.now();
   }
-
-  #replace(): void {
-    const old = this.#client;
-    this.#client = this.#newClient();
-    this.#heardAt = performance.now();
-    this.#isLost = true;
-    this.#endedHealthy = false;
-    old.destroy();
-    this.#client.connect().catch(() => {
-      // Rejects only when this client is replaced or closed in turn.
-    });
-  }
 }
+
+const lost = () => new Error('the connection to Redis is lost');
 
 const isUnusable = (error: unknown): error is ErrorReply =>
   error instanceof ErrorReply && UNUSABLE.test(error.message);
 
+/** For one connection. */
 function newClient(url: string) {
   return createClient({
     url,
@@ -191,11 +205,6 @@ function newClient(url: string) {
     disableOfflineQueue: true,
     // A signal and a timer for each command cost more than the command; callers enforce their own timeouts.
     commandOptions: { timeout: 0 },
-    socket: {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      reconnectStrategy: (tries) =>
-        Math.min(MAX_RECONNECT_MS, 50 * 2 ** Math.min(tries, 10)) * (0.5 + Math.random() / 2),
-    },
+    socket: { connectTimeout: CONNECT_TIMEOUT_MS, keepAlive: true, reconnectStrategy: false },
   });
 }

@@ -4,6 +4,8 @@ import type { QuietHours } from '@footbridge/runtime/quiet-hours';
 import { SettingError } from '@footbridge/runtime/settings';
 import type { Setting as DeclaredSetting } from '@footbridge/runtime/settings';
 
+import { isRedisAddress } from '../redis/redis-address.ts';
+
 /** One setting of the service. The reader, `.env.example` and `docs/configuration.md` use the table below. */
 export interface Setting<T = unknown> extends DeclaredSetting<T> {
   /** The heading under which the documents list it. */
@@ -158,6 +160,11 @@ const databaseUrl = (value: string) =>
   /^(postgres(ql)?:\/\/|sqlite:|file:)/.test(value)
     ? value
     : fail('must start with postgres://, or with sqlite: and a file name');
+
+const redisAddress = (value: string) =>
+  isRedisAddress(value)
+    ? value
+    : fail('must start with redis:// or rediss://, or be redis+sentinel://HOST:26379,HOST:26379/NAME');
 
 /** The address of a receiver of alerts. It is often a secret: the message never quotes it. */
 const receiverUrl = (value: string): URL => {
@@ -314,8 +321,8 @@ export const SETTINGS = {
     'Storage',
     'REDIS_URL',
     undefined,
-    matching(/^rediss?:\/\//, 'must start with redis:// or rediss://'),
-    'Redis or Valkey, required for several nodes. Default: one node, state in memory.',
+    redisAddress,
+    'Redis or Valkey, required for several nodes; with Sentinel redis+sentinel://HOST:26379,HOST:26379/NAME. Default: one node, state in memory.',
     SECRET,
   ),
   nodeSecret: define(
