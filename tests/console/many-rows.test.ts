@@ -118,6 +118,41 @@ describe('the console with many rows', () => {
     await expect.poll(() => cards.count(), WITHIN).toBe(1);
   });
 
+  it('T65 shows the Macs page by page', async () => {
+    const { id } = await bridge.createLicense();
+    const now = bridge.clock.now();
+    bridge.rows(`with recursive n (i) as (select 0 union all select i + 1 from n where i < 1000)
+      insert into devices (id, license_id, device_id, name, os_version, app_version, token_hash, status, activated_at, last_seen_at, updated_at)
+      select printf('dev_%04d', i), '${id}', printf('mac-%04d', i), printf('Mac number %04d', i), '26', '1', printf('hash %04d', i), 'deactivated', ${now} + i, ${now}, ${now} from n`);
+    const page = await open('/macs');
+    await page.getByText('Mac number 0999', { exact: true }).waitFor(WITHIN);
+    expect(await page.getByText('Mac number 1000', { exact: true }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Next page of licenses' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Next page of Macs' }).click();
+    await page.getByText('Mac number 1000', { exact: true }).waitFor(WITHIN);
+    expect(await page.getByText('Mac number 0999', { exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'First page of Macs' }).click();
+    await page.getByText('Mac number 0000', { exact: true }).waitFor(WITHIN);
+  });
+
+  it('T65 pairs a location that is not on the first page of the list', async () => {
+    const { id } = await bridge.createLicense();
+    await bridge.createLicense();
+    const now = bridge.clock.now();
+    bridge.rows(`with recursive n (i) as (select 0 union all select i + 1 from n where i < 1000)
+      insert into locations (location_id, state, license_id, confirmed, created_at, updated_at)
+      select printf('z-later-%04d', i), 'bound', '${id}', 1, ${now}, ${now} from n`);
+    const page = await open('/macs/pair');
+    const license = page.getByLabel('License');
+    await page.getByLabel('Location id').fill('z-later-none');
+    await license.waitFor(WITHIN);
+    // This one has a license.
+    await page.getByLabel('Location id').fill('z-later-1000');
+    await license.waitFor({ ...WITHIN, state: 'detached' });
+    await page.getByRole('button', { name: 'Create pairing code' }).click();
+    await page.getByRole('heading', { name: 'On the Mac' }).waitFor(WITHIN);
+  });
+
   it('S6 has at most 90 KB of code, gzipped', async () => {
     const sizes = (await readdir(DIST)).map(
       async (name) => gzipSync(await readFile(join(DIST, name))).length,

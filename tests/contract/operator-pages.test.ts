@@ -121,3 +121,15 @@ it('T65 a token for some locations reads only the pages of those', async () => {
   } while (query !== '');
   expect(walked.toSorted()).toEqual(mine.toSorted());
 });
+
+it('M8 one location is found by its id, without reading the list', async () => {
+  const bridge = await start();
+  const { id: licenseId } = await bridge.createLicense();
+  for (const id of ['loc-1', 'loc-2'])
+    await bridge.operator('PUT', `/operator/locations/${id}`, { licenseId });
+  const found = async (id: string) =>
+    entriesOf((await bridge.operator('GET', `/operator/locations?locationId=${id}`)).body).map(idOf);
+  expect(await found('loc-2')).toEqual(['loc-2 ']);
+  expect(await found('loc-none')).toEqual([]);
+  expect((await bridge.operator('GET', '/operator/locations?locationId=%00')).status).toBe(400);
+});

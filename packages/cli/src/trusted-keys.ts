@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { listKeys as list } from '@footbridge/protocol/operator/crm';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 
-import { everyPage } from './every-page.ts';
 import type { OperatorClient } from './operator-client.ts';
 
 /** A CRM key that may sign webhooks, as the operator API returns it. */

@@ -5,10 +5,10 @@ import {
   revokeDevice,
 } from '@footbridge/protocol/operator/accounts';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
-import { everyPage } from '../every-page.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';

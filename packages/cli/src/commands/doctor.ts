@@ -6,11 +6,11 @@ import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { listRejections } from '@footbridge/protocol/operator/crm';
 import { showReadiness } from '@footbridge/protocol/operator/session';
 import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import { everyPage } from '../every-page.ts';
 import { fail, pass, printFindings, warn } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { OperatorClient } from '../operator-client.ts';

@@ -1,9 +1,9 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { listIssues } from '@footbridge/protocol/operator/watching';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
-import { everyPage } from '../every-page.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';

@@ -1,9 +1,9 @@
 import type { BodyOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { changeLicense, createLicense, listLicenses as list } from '@footbridge/protocol/operator/accounts';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
-import { everyPage } from '../every-page.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';

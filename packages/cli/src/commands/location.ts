@@ -4,12 +4,12 @@ import {
   disconnectLocation,
   listLocations,
 } from '@footbridge/protocol/operator/accounts';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { EXIT, CliError } from '../cli-error.ts';
-import { everyPage } from '../every-page.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { describeLocation } from './describe-location.ts';
@@ -55,7 +55,7 @@ export function locationCommand(program: Command): void {
     .description('show a location and the state of its Mac: permissions, queue, last messages')
     .action(async (locationId: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
-      const locations = await allLocations(operator());
+      const { locations } = await operator().ask(listLocations, { locationId });
       const found = locations.find((entry) => entry.locationId === locationId);
       if (found === undefined)
         throw new CliError(`no location ${locationId}`, {

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 
 import { CRM_SCOPES } from '@footbridge/protocol/crm-scopes';
 import { addKey, listGrants, showCrmApp } from '@footbridge/protocol/operator/crm';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { CliError, EXIT, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { CommandContext } from '../command-context.ts';
 import { updateEnvFile } from '../env-file.ts';
-import { everyPage } from '../every-page.ts';
 import { printFindings } from '../finding.ts';
 import type { Environment } from '../io.ts';
 import type { OperatorClient } from '../operator-client.ts';

@@ -1,10 +1,10 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { createToken, listTokens, removeToken } from '@footbridge/protocol/operator/access';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import { everyPage } from '../every-page.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { collect } from '../option-values.ts';
 import { printable } from '../output.ts';

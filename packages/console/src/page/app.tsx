@@ -3,7 +3,7 @@ import { theme, toggleTheme } from '@footbridge/ui/theme';
 import { useEffect, useRef } from 'preact/hooks';
 
 import { IssuesPage } from './issues/issues-page.tsx';
-import { openIssues } from './issues/open-issues.ts';
+import { countOf, openIssues } from './issues/open-issues.ts';
 import { isLive, isPaused } from './live.ts';
 import { AuditPage } from './audit/audit-page.tsx';
 import { ConnectPage } from './crm/connect-page.tsx';
@@ -118,9 +118,9 @@ function Navigation() {
           onClick={follow}
         >
           {page.title}
-          {page.path === '/issues' && openIssues.value !== undefined && openIssues.value.length > 0 && (
-            <span class="count">{openIssues.value.length}</span>
-          )}
+          {page.path === '/issues' &&
+            openIssues.value !== undefined &&
+            openIssues.value.issues.length > 0 && <span class="count">{countOf(openIssues.value)}</span>}
         </a>
       ))}
     </nav>

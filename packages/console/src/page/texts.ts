@@ -44,6 +44,15 @@ export const TEXTS = {
   clear: 'Clear filters',
   noMessages: 'No message matches these filters.',
   older: 'Load older messages',
+  firstPage: (of: string) => `First page of ${of}`,
+  nextPage: (of: string) => `Next page of ${of}`,
+  pages: {
+    issues: 'issues',
+    licenses: 'licenses',
+    macs: 'Macs',
+    installations: 'installations',
+    keys: 'keys',
+  },
   newMessages: (count: number, isMore: boolean) =>
     isMore ? `${count} or more new messages` : `${count} new ${count === 1 ? 'message' : 'messages'}`,
   onlyNewest: (count: number) =>
@@ -63,7 +72,7 @@ export const TEXTS = {
   released: 'It is no longer set aside: send it again in the CRM.',
   moreTenants: (count: number) => `Show more (${count})`,
   noIssues: 'Nothing is wrong.',
-  openIssues: (count: number) => `${count} ${count === 1 ? 'issue is' : 'issues are'} open.`,
+  openIssues: (count: string) => `${count} ${count === '1' ? 'issue is' : 'issues are'} open.`,
   closedIssues: 'Recently closed',
   since: (time: string) => `Since ${time}`,
   affects: 'Affects',
@@ -159,6 +168,7 @@ export const MACS_TEXTS = {
   suspendWarning: 'Its Macs stay disconnected until you resume it.',
   resume: 'Resume',
   noDevices: 'No Mac has taken a seat.',
+  noDevicesHere: 'None of its Macs is on this page of the list of Macs.',
   mac: 'Mac',
   system: 'System',
   state: 'State',

@@ -18,14 +18,23 @@ export interface Data<T> {
   readonly reload: () => void;
 }
 
+interface Options {
+  readonly refresh: boolean;
+}
+
 /** Reads a resource of the operator API again whenever messages change, and every few seconds. Keeps the old data meanwhile, unless the resource no longer exists. */
 export function useData<const C extends Call>(
   definition: C,
   input: InputOf<C>,
-  options: { readonly refresh: boolean },
+  options: Options,
 ): Data<ResponseOf<C>> {
   const { path } = requestOf(definition, { ...input });
-  const value = useSignal<ResponseOf<C> | undefined>(undefined);
+  return useReading(path, () => call(definition, input), options);
+}
+
+/** Like `useData`, for what is read in another way. `path` names it. */
+export function useReading<T>(path: string, readOnce: () => Promise<T>, options: Options): Data<T> {
+  const value = useSignal<T | undefined>(undefined);
   const of = useSignal(path);
   const problem = useSignal<string | undefined>(undefined);
   const reloads = useSignal(0);
@@ -34,7 +43,7 @@ export function useData<const C extends Call>(
     let isCurrent = true;
     async function read(): Promise<void> {
       try {
-        const data = await call(definition, input);
+        const data = await readOnce();
         if (!isCurrent) return;
         batch(() => {
           value.value = data;

@@ -5,6 +5,7 @@ import {
   flag,
   label,
   liveness,
+  locationId,
   next,
   oneOf,
   page,
@@ -113,7 +114,7 @@ export const restoreDevice = call('POST', '/operator/devices/:id/restore', {
 export const listLocations = call('GET', '/operator/locations', {
   summary: 'The locations and their Macs',
   locations: 'filtered',
-  query: strict({}, page),
+  query: strict({}, { locationId, ...page }),
   response: object({ locations: list(location) }, next),
   notes:
     '`claimed`: a Mac claimed the location, and the operator has not confirmed it by assigning it. `connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',

@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { CopyField, Problem, TableHead, TableRow } from '../controls.tsx';
-import { CRM_TEXTS } from '../texts.ts';
+import { PageButtons } from '../page-buttons.tsx';
+import { CRM_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 
@@ -68,14 +69,18 @@ export function ConnectPage() {
 const COLUMNS = [CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed];
 
 function Installations() {
-  const { value, problem } = useData(listGrants, {}, { refresh: true });
-  const known = useSignal<ReadonlySet<string> | undefined>(undefined);
+  const after = useSignal<string | undefined>(undefined);
+  const { value, of, problem } = useData(listGrants, { after: after.value }, { refresh: true });
+  /** The installations when the page was loaded, and which page of the list that was. */
+  const known = useSignal<{ readonly of: string; readonly ids: ReadonlySet<string> } | undefined>(undefined);
   const grants = value.value?.grants;
   // Compared with the installations at page load, not by time: the browser's clock may be wrong.
   useEffect(() => {
-    if (grants !== undefined) known.value ??= new Set(active(grants));
+    if (grants !== undefined && known.value?.of !== of.value)
+      known.value = { of: of.value, ids: new Set(active(grants)) };
   }, [grants]);
-  const added = active(grants ?? []).filter((id) => known.value?.has(id) === false);
+  const isKnown = known.value?.of === of.value;
+  const added = active(grants ?? []).filter((id) => isKnown && known.value?.ids.has(id) === false);
   return (
     <section class="card form">
       <h2>{CRM_TEXTS.state}</h2>
@@ -105,6 +110,7 @@ function Installations() {
           </tbody>
         </table>
       )}
+      <PageButtons of={TEXTS.pages.installations} after={after} next={value.value?.next} />
     </section>
   );
 }

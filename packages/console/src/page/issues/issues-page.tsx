@@ -1,13 +1,15 @@
 import { listIssues } from '@footbridge/protocol/operator/watching';
 import { Icon } from '@footbridge/ui/icons';
+import { useSignal } from '@preact/signals';
 
 import { NextPageLink } from '../next-page.tsx';
+import { PageButtons } from '../page-buttons.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { ISSUE_NAMES, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Words } from '../words.tsx';
-import { openIssues } from './open-issues.ts';
+import { countOf, openIssues } from './open-issues.ts';
 import type { Issue } from './open-issues.ts';
 
 const SHOWN_LOCATIONS = 5;
@@ -15,21 +17,25 @@ const SHOWN_CLOSED = 20;
 
 /** The open issues with what to do about each, and the recently closed ones. */
 export function IssuesPage() {
-  const { value: closed } = useData(listIssues, { state: 'closed' }, { refresh: true });
-  const open = openIssues.value;
-  if (open === undefined) return null;
-  const recent = (closed.value?.issues ?? []).slice(0, SHOWN_CLOSED);
+  const { value: closed } = useData(listIssues, { state: 'closed', limit: SHOWN_CLOSED }, { refresh: true });
+  const after = useSignal<string | undefined>(undefined);
+  const { value: page } = useData(listIssues, { after: after.value }, { refresh: true });
+  const first = openIssues.value;
+  if (first === undefined) return null;
+  const { issues: open, next } = page.value ?? first;
+  const recent = closed.value?.issues ?? [];
   return (
     <>
       <div class="page-head">
         <h1>{TEXTS.issues}</h1>
-        <p role="status">{open.length === 0 ? TEXTS.noIssues : TEXTS.openIssues(open.length)}</p>
+        <p role="status">{first.issues.length === 0 ? TEXTS.noIssues : TEXTS.openIssues(countOf(first))}</p>
       </div>
       <ul class="issues">
         {open.map((issue) => (
           <IssueCard key={issue.id} issue={issue} />
         ))}
       </ul>
+      <PageButtons of={TEXTS.pages.issues} after={after} next={next} />
       {recent.length > 0 && (
         <section class="card closed-issues">
           <h2>{TEXTS.closedIssues}</h2>

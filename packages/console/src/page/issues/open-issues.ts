@@ -7,8 +7,12 @@ import { call, session } from '../session.ts';
 
 export type Issue = ResponseOf<typeof listIssues>['issues'][number];
 
-/** The open issues, for the page and its count in the navigation. Undefined: not known yet. */
-export const openIssues = signal<readonly Issue[] | undefined>(undefined);
+/** The first page of the open issues, for the page and its count in the navigation. Undefined: not known yet. */
+export const openIssues = signal<ResponseOf<typeof listIssues> | undefined>(undefined);
+
+/** How many issues are open: `1000+` when there is another page. */
+export const countOf = ({ issues, next }: ResponseOf<typeof listIssues>): string =>
+  `${issues.length}${next === undefined ? '' : '+'}`;
 
 const POLL_MS = 5000;
 
@@ -19,7 +23,7 @@ effect(() => {
   }
   const read = async () => {
     try {
-      openIssues.value = (await call(listIssues)).issues;
+      openIssues.value = await call(listIssues);
     } catch {
       // The banner reports that the service does not respond; the next poll retries.
     }

@@ -1,11 +1,13 @@
 import type { InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { addKey, changeKey, listKeys, listRejections, removeKey } from '@footbridge/protocol/operator/crm';
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { ChangeButton, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
+import { PageButtons } from '../page-buttons.tsx';
 import { call } from '../session.ts';
-import { KEYS_TEXTS, STEP_NAMES } from '../texts.ts';
+import { KEYS_TEXTS, STEP_NAMES, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import type { Action } from '../use-action.ts';
@@ -16,7 +18,8 @@ type Key = ResponseOf<typeof listKeys>['keys'][number];
 
 /** The keys that may sign webhooks, and why signatures are rejected. */
 export function KeysPage() {
-  const { value, problem, reload } = useData(listKeys, {}, { refresh: true });
+  const after = useSignal<string | undefined>(undefined);
+  const { value, problem, reload } = useData(listKeys, { after: after.value }, { refresh: true });
   const action = useAction();
   const keys = value.value?.keys;
   useEffect(() => action.isRunning.subscribe((isRunning) => !isRunning && reload()), []);
@@ -34,6 +37,7 @@ export function KeysPage() {
         </p>
       )}
       {keys !== undefined && keys.length > 0 && <KeyTable keys={keys} action={action} />}
+      <PageButtons of={TEXTS.pages.keys} after={after} next={value.value?.next} />
       {keys !== undefined && !keys.some(({ header }) => header === 'X-GHL-Signature') && (
         <p>
           <button

@@ -12,9 +12,10 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
 import { ChangeButton, CopyField, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
+import { PageButtons } from '../page-buttons.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { call } from '../session.ts';
-import { MACS_TEXTS } from '../texts.ts';
+import { MACS_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import type { Action } from '../use-action.ts';
@@ -27,8 +28,10 @@ type Device = ResponseOf<typeof listDevices>['devices'][number];
 
 /** Licenses with their seats, and the Macs that take them. */
 export function MacsPage() {
-  const licenses = useData(listLicenses, {}, { refresh: true });
-  const devices = useData(listDevices, {}, { refresh: true });
+  const licensesAfter = useSignal<string | undefined>(undefined);
+  const devicesAfter = useSignal<string | undefined>(undefined);
+  const licenses = useData(listLicenses, { after: licensesAfter.value }, { refresh: true });
+  const devices = useData(listDevices, { after: devicesAfter.value }, { refresh: true });
   const locations = useData(listLocations, {}, { refresh: true });
   const action = useAction();
   useEffect(
@@ -57,10 +60,13 @@ export function MacsPage() {
             key={license.id}
             license={license}
             devices={devices.value.value?.devices.filter(({ licenseId }) => licenseId === license.id) ?? []}
+            isComplete={devicesAfter.value === undefined && devices.value.value?.next === undefined}
             lines={locations.value.value?.locations ?? []}
             action={action}
           />
         ))}
+        <PageButtons of={TEXTS.pages.macs} after={devicesAfter} next={devices.value.value?.next} />
+        <PageButtons of={TEXTS.pages.licenses} after={licensesAfter} next={licenses.value.value?.next} />
         <NewLicense onCreated={licenses.reload} />
       </div>
     </>
@@ -70,11 +76,13 @@ export function MacsPage() {
 interface LicenseCardProps {
   readonly license: License;
   readonly devices: readonly Device[];
+  /** All Macs are shown, not a page of them. */
+  readonly isComplete: boolean;
   readonly lines: readonly Line[];
   readonly action: Action;
 }
 
-function LicenseCard({ license, devices, lines, action }: LicenseCardProps) {
+function LicenseCard({ license, devices, isComplete, lines, action }: LicenseCardProps) {
   const { id, label, keyHint, status, seats } = license;
   const change = (body: Omit<InputOf<typeof changeLicense>, 'id'>) => call(changeLicense, { id, ...body });
   const seatsField = useRef<HTMLInputElement>(null);
@@ -128,7 +136,7 @@ function LicenseCard({ license, devices, lines, action }: LicenseCardProps) {
         </div>
       )}
       {devices.length === 0 ? (
-        <p class="hint">{MACS_TEXTS.noDevices}</p>
+        <p class="hint">{isComplete ? MACS_TEXTS.noDevices : MACS_TEXTS.noDevicesHere}</p>
       ) : (
         <DeviceTable devices={devices} lines={lines} action={action} />
       )}
@@ -144,7 +152,7 @@ const COLUMNS = [
   MACS_TEXTS.state,
 ];
 
-function DeviceTable({ devices, lines, action }: Omit<LicenseCardProps, 'license'>) {
+function DeviceTable({ devices, lines, action }: Pick<LicenseCardProps, 'devices' | 'lines' | 'action'>) {
   return (
     <table class="list">
       <TableHead names={COLUMNS} />

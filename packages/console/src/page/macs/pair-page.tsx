@@ -5,6 +5,7 @@ import {
   listLocations,
 } from '@footbridge/protocol/operator/accounts';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -13,7 +14,7 @@ import { follow, hrefOf, route } from '../route.ts';
 import { call, serverTime } from '../session.ts';
 import { PAIR_TEXTS } from '../texts.ts';
 import { useAction } from '../use-action.ts';
-import { useData } from '../use-data.ts';
+import { useData, useReading } from '../use-data.ts';
 import { QrCode } from './qr-code.tsx';
 
 interface Pairing extends ResponseOf<typeof createPairingCode> {
@@ -26,20 +27,34 @@ const SECOND_MS = 1000;
 /** Creates a pairing code and waits for the Mac. */
 export function PairPage() {
   const { value: known } = useData(listLocations, {}, { refresh: true });
-  const { value: owners } = useData(listLicenses, {}, { refresh: false });
+  const { value: owners } = useReading(
+    'licenses',
+    () =>
+      everyPage(
+        (page) => call(listLicenses, page),
+        ({ licenses }) => licenses,
+      ),
+    { refresh: false },
+  );
   const action = useAction();
   const pairing = useSignal<Pairing | undefined>(undefined);
   const wanted = useSignal(route.value.query.get('locationId') ?? '');
-  const find = (locationId: string) =>
-    known.value?.locations.find((location) => location.locationId === locationId);
-  const licenses = owners.value?.licenses.filter(({ status }) => status === 'active') ?? [];
   // The form submits the trimmed id, so the license must be looked up by it too.
   const wantedId = wanted.value.trim();
+  const isComplete = known.value !== undefined && known.value.next === undefined;
+  const wantedRow = useLocation(isComplete ? '' : wantedId);
+  const pairedRow = useLocation(isComplete ? '' : (pairing.value?.locationId ?? ''));
+  const find = (locationId: string) =>
+    [...(known.value?.locations ?? []), ...(wantedRow ?? []), ...(pairedRow ?? [])].find(
+      (location) => location.locationId === locationId,
+    );
+  const licenses = owners.value?.filter(({ status }) => status === 'active') ?? [];
   const wantedLocation = find(wantedId);
   const isClaimed = wantedLocation?.claimed === true && licenses.length > 1;
   const needsLicense =
     wantedId !== '' &&
     known.value !== undefined &&
+    wantedRow !== undefined &&
     (isClaimed || (wantedLocation?.licenseId ?? null) === null);
 
   async function create(locationId: string, licenseId: string | undefined): Promise<void> {
@@ -113,6 +128,13 @@ export function PairPage() {
       {current !== undefined && <Code key={current.code} pairing={current} arrived={arrived?.name} />}
     </>
   );
+}
+
+/** Reads a location that may not be on the first page of the list. Undefined: not read yet. */
+function useLocation(locationId: string) {
+  const read = async () => (locationId === '' ? [] : (await call(listLocations, { locationId })).locations);
+  const { value, of } = useReading(locationId, read, { refresh: true });
+  return of.value === locationId ? value.value : undefined;
 }
 
 function Code({ pairing, arrived }: { readonly pairing: Pairing; readonly arrived: string | undefined }) {

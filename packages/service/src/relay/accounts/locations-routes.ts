@@ -43,9 +43,9 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
   }
 
   return (app: FastifyInstance): void => {
-    serveCall(app, listLocations, async ({ query: { limit, after }, request }) => {
+    serveCall(app, listLocations, async ({ query: { locationId, limit, after }, request }) => {
       const from = readNamedPlace(after, ['stored', 'granted']);
-      const only = visibleLocations(request, undefined);
+      const only = visibleLocations(request, locationId);
       const { entries, next } = await readPage(
         limit,
         (count) => overview.locationsPage({ limit: count, after: from, only }),
