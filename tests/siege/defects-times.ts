@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { signedRequest } from '@footbridge/testkit/keys';
 import { startHttpReceiver } from '@footbridge/testkit/alert-receivers';
 import { until } from '@footbridge/testkit/until';
 
@@ -23,6 +24,10 @@ const lacks = (stage: Stage, kind: string) =>
     () => undefined,
     () => `no issue ${kind}`,
   );
+
+const CLOCK_AHEAD = `--import=data:text/javascript,${encodeURIComponent(
+  'const right = Date.now; Date.now = () => right() + 200 * 86_400_000;',
+)}`;
 
 /** Options of Node with which timers of these lengths end sooner. */
 function fasterTimers(lengths: Readonly<Record<number, number>>): string {
@@ -94,6 +99,24 @@ export const TIME_DEFECTS: Readonly<Record<string, Attack>> = {
         await sleep(10_000);
         const { taken } = receiver;
         return taken.length > 0 && taken.length <= 3 ? undefined : `${taken.length} alerts`;
+      },
+    };
+  },
+
+  'a clock that is 200 days ahead when old data is deleted': async (_stage, cleanup) => {
+    const stage = await startStage(cleanup);
+    const body = { locationId: HONEST, contactId: 'c1', phone: '+14155550142', message: 'Kept' };
+    const response = await fetch(`${stage.service.url}/crm/webhook`, signedRequest(body, stage.crm.key));
+    const { requestId } = (await response.json()) as { requestId: string };
+    const hourly = fasterTimers({ 3_600_000: 500, 15_000: 250 });
+    await stage.service.restart({ NODE_OPTIONS: `--import ${MEMORY_PROBE} ${hourly} ${CLOCK_AHEAD}` });
+    await stage.rejoin();
+    return {
+      on: stage,
+      async verify() {
+        const issue = await lacks(stage, 'clock_doubtful');
+        const { status } = await stage.service.operator('GET', `/operator/messages/${requestId}`);
+        return status === 200 ? issue : `the message is gone: ${status}`;
       },
     };
   },

@@ -17,13 +17,14 @@ export class SkippingClock implements Clock {
   readonly #tasks = new Set<Task>();
   readonly #stoppedAt: { readonly now: number; readonly monotonic: number } | undefined;
   #skipped = 0;
+  #stepped = 0;
 
   constructor({ stopped = false } = {}) {
     this.#stoppedAt = stopped ? { now: Date.now(), monotonic: performance.now() } : undefined;
   }
 
   now(): number {
-    return (this.#stoppedAt?.now ?? Date.now()) + Math.round(this.#skipped);
+    return (this.#stoppedAt?.now ?? Date.now()) + Math.round(this.#skipped) + this.#stepped;
   }
 
   monotonic(): number {
@@ -69,6 +70,11 @@ export class SkippingClock implements Clock {
   freeze(ms: number): void {
     this.#moveTo(this.monotonic() + ms);
     this.#rearm();
+  }
+
+  /** Sets the wall clock to another time. No time passes. */
+  step(ms: number): void {
+    this.#stepped += ms;
   }
 
   /**

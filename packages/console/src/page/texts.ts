@@ -353,6 +353,7 @@ export const ISSUE_NAMES: Readonly<Record<string, string>> = {
   seats_exhausted: 'No free seat',
   location_contended: 'Several Macs claim one location',
   disk_almost_full: 'Disk almost full',
+  clock_doubtful: 'Clock in doubt',
   nodes_separate: 'Nodes do not find each other',
 };
 

@@ -100,6 +100,8 @@ import { composeTelemetry } from './compose-telemetry.ts';
 import type { BridgeContext } from './context.ts';
 import { lockData } from './lock-data.ts';
 import { logLock } from './log-lock.ts';
+import { composeClockGuard } from './compose-clock-guard.ts';
+import type { LateClockGuard } from './compose-clock-guard.ts';
 import { pruneHourly } from './prune-hourly.ts';
 
 export interface Bridge {
@@ -149,8 +151,11 @@ export async function createBridge(
     (name) => log.debug({ event: 'service.part_stopped', part: name }, 'part stopped'),
   );
   try {
+    const clockGuard = composeClockGuard({ clock, log });
+    const { mayDelete } = clockGuard;
     return await compose(
-      { config, log, clock, life, metrics: createMetrics(version), node: randomUUID() },
+      { config, log, clock, life, metrics: createMetrics(version), mayDelete, node: randomUUID() },
+      clockGuard,
       warnings,
     );
   } catch (error) {
@@ -160,7 +165,11 @@ export async function createBridge(
 }
 
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
-async function compose(context: BridgeContext, warnings: readonly string[]): Promise<Bridge> {
+async function compose(
+  context: BridgeContext,
+  clockGuard: LateClockGuard,
+  warnings: readonly string[],
+): Promise<Bridge> {
   const { config, log, clock, life, metrics } = context;
   lockData(config, life);
   refuseInterruptedRestore(config.dataDir);
@@ -282,6 +291,13 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     host,
     slots,
     failpoint,
+  });
+  clockGuard.witnessedBy({
+    async ask() {
+      const probe = await crm.probe(`${config.crm.host}/`);
+      return 'code' in probe ? undefined : (probe.date ?? undefined);
+    },
+    newestRow: async () => (await journal.list({ limit: 1 })).messages[0]?.createdAt ?? null,
   });
   const now = () => clock.now();
   const occurrences = {
@@ -468,6 +484,7 @@ async function compose(context: BridgeContext, warnings: readonly string[]): Pro
     overview: macs.overview,
     tenants: crm.tenants,
     unreadableTokens: crm.unreadableTokens,
+    clockVerdict: clockGuard.verdict,
     lines,
     occurrences,
     separations: cluster.separations,

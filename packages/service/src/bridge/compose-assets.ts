@@ -41,7 +41,7 @@ export interface AssetDeps {
 
 /** Attachments: storage, index, conversion and the routes that serve them. */
 export async function composeAssets(
-  { config, log, clock, life }: BridgeContext,
+  { config, log, clock, life, mayDelete }: BridgeContext,
   { database, suspects, handleHash, retention }: AssetDeps,
   baseUrl: () => string,
 ): Promise<AssetSide> {
@@ -74,7 +74,7 @@ export async function composeAssets(
   });
   life.add(
     'pruning attachments',
-    pruneHourly({ clock, log }, 'asset.prune_failed', async () => {
+    pruneHourly({ clock, log, mayDelete }, 'asset.prune_failed', async () => {
       await pruneAssets(assets, index);
       await index.recount();
     }),

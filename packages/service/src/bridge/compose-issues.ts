@@ -30,6 +30,7 @@ export interface IssuesDeps {
   readonly overview: Pick<Overview, 'licenses' | 'macs' | 'pages' | 'recentLocations'>;
   readonly tenants: Pick<TenantsDeps, 'privateTokenCheck' | 'crmCalls'>;
   readonly unreadableTokens: () => Promise<IssueFacts['unreadableTokens']>;
+  readonly clockVerdict: () => IssueFacts['clock'];
   readonly lines: LineWatch;
   readonly occurrences: IssueOccurrences;
   readonly separations: () => IssueFacts['separations'];
@@ -58,6 +59,7 @@ export function composeIssues(
     overview,
     tenants,
     unreadableTokens,
+    clockVerdict,
     lines,
     occurrences,
     separations,
@@ -110,6 +112,7 @@ export function composeIssues(
       contended: occurrences.contended.all(),
       separations: separations(),
       licenseOf,
+      clock: clockVerdict(),
       disk,
     };
   }

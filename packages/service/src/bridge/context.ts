@@ -12,6 +12,8 @@ export interface BridgeContext {
   readonly clock: Clock;
   readonly life: Lifecycle;
   readonly metrics: Metrics;
+  /** Resolves with whether expired data may be deleted: not while the clock is wrong. */
+  readonly mayDelete: () => Promise<boolean>;
   /** The id of this process; every start has a new one. */
   readonly node: string;
 }

@@ -16,6 +16,7 @@ const facts = (changed: Partial<IssueFacts> = {}): IssueFacts => ({
   contended: new Map(),
   separations: new Set(),
   licenseOf: new Map(),
+  clock: undefined,
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
   ...changed,
 });
@@ -108,6 +109,24 @@ test.each<[string, Partial<IssueFacts>, RegExp, RegExp]>([
     { disk: { host: 'one', freeBytes: 4e9, totalBytes: 100e9 } },
     /one has 4000 MB left of 100000 MB/,
     /Free space/,
+  ],
+  [
+    'clock_doubtful',
+    { clock: { agrees: false, because: 'other_machine', aheadMs: 90 * 86_400_000 } },
+    /clock of one is 90 days ahead, compared with the CRM's. Expired data is not deleted/,
+    /Set the clock of one/,
+  ],
+  [
+    'clock_doubtful',
+    { clock: { agrees: false, because: 'step', aheadMs: -90 * 86_400_000 } },
+    /clock of one jumped, it is 90 days behind/,
+    /restart the service/,
+  ],
+  [
+    'clock_doubtful',
+    { clock: { agrees: false, because: 'old_rows', aheadMs: 90 * 86_400_000 } },
+    /CRM does not respond, and compared with the newest message it is 90 days ahead/,
+    /the next message confirms it/,
   ],
   [
     'nodes_separate',

@@ -1,3 +1,6 @@
+import { daysOff } from '@footbridge/runtime/clock-guard';
+import type { ClockVerdict } from '@footbridge/runtime/clock-guard';
+
 import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
 import type { Finding } from './issues.ts';
 
@@ -52,6 +55,8 @@ export interface IssueFacts {
   readonly separations: ReadonlySet<'secret' | 'redis' | 'version'>;
   /** The licenses of the locations that have one. */
   readonly licenseOf: ReadonlyMap<string, string>;
+  /** Whether the clock of this node is right, once it was compared. */
+  readonly clock: ClockVerdict | undefined;
   readonly disk: { readonly host: string; readonly freeBytes: number; readonly totalBytes: number };
 }
 
@@ -78,6 +83,7 @@ export function findIssues(facts: IssueFacts): Finding[] {
     ...exhaustedSeats(facts),
     ...contendedLocations(facts),
     ...fullDisk(facts),
+    ...doubtfulClock(facts),
     ...separateNodes(facts),
   ];
   return found.map((finding) => ({
@@ -281,3 +287,29 @@ function separateNodes({ separations }: IssueFacts): Finding[] {
 const areCounted = (count: number, noun: string) => `${counted(count, noun)} ${count === 1 ? 'is' : 'are'}`;
 const counted = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
+
+const WRONG_CLOCK = {
+  other_machine: (host: string, off: string) => `The clock of ${host} is ${off}, compared with the CRM's.`,
+  step: (host: string, off: string) =>
+    `The clock of ${host} jumped, it is ${off}, and the CRM does not respond, so nothing shows which time is right.`,
+  old_rows: (host: string, off: string) =>
+    `The clock of ${host} cannot be confirmed: the CRM does not respond, and compared with the newest message it is ${off}.`,
+} as const;
+
+function doubtfulClock({ clock, disk: { host } }: IssueFacts): Finding[] {
+  if (clock === undefined || clock.agrees) return [];
+  const { because, aheadMs } = clock;
+  return [
+    {
+      kind: 'clock_doubtful',
+      subject: host,
+      locationIds: null,
+      sentence: `${WRONG_CLOCK[because](host, daysOff(aheadMs))} Expired data is not deleted meanwhile.`,
+      action:
+        because === 'other_machine'
+          ? `Set the clock of ${host}, for example with NTP. Data is deleted again within an hour.`
+          : `Check the clock of ${host}, and why the CRM does not respond: \`footbridge doctor\`. If the clock is right, ${because === 'step' ? 'restart the service' : 'the next message confirms it'}.`,
+      since: null,
+    },
+  ];
+}

@@ -21,6 +21,7 @@ export const ISSUE_KINDS = [
   'seats_exhausted',
   'location_contended',
   'disk_almost_full',
+  'clock_doubtful',
   'nodes_separate',
 ] as const;
 

@@ -23,6 +23,7 @@ const NOTHING: IssueFacts = {
   contended: new Map(),
   separations: new Set(),
   licenseOf: new Map(),
+  clock: undefined,
   disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
 };
 
