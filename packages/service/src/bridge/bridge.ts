@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-
-import type { MessageReceivedFrame, SendFrame } from '@footbridge/protocol/frames';
-import type { LocationId } from '@footbridge/protocol/ids';
 import { readConsole } from '@footbridge/console/console-files';
 import { findSite } from '@footbridge/site/site-files';
 import { systemClock } from '@footbridge/runtime/clock';
@@ -13,96 +10,79 @@ import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 import { WorkMark } from '@footbridge/runtime/work-mark';
 
+import { capture } from '../features/capture/feature.ts';
+import { consoleRoutes } from '../features/console/console-routes.ts';
+import { docsRoutes } from '../features/docs/docs-routes.ts';
+import { doctor } from '../features/doctor/feature.ts';
+import { isOfOtherApp } from '../features/oauth/app-events.ts';
+import { oauth } from '../features/oauth/feature.ts';
+import { optOut } from '../features/opt-out/feature.ts';
+import { privacy } from '../features/privacy/feature.ts';
+import { reach } from '../features/reach/feature.ts';
+import { retention } from '../features/retention/feature.ts';
+import { tenantsRoutes } from '../features/tenants/tenants-routes.ts';
+import { lineOf, listTenants } from '../features/tenants/tenants.ts';
+import { LineWatch } from '../features/tenants/watch-lines.ts';
+import { TRACING_CLOSE_MS, tracing } from '../features/tracing/feature.ts';
+import { refuseInterruptedRestore } from '../maintenance/restore-marker.ts';
+import { asyncApiDocument } from '../platform/asyncapi/asyncapi-document.ts';
 import { BUDGETS } from '../platform/budgets.ts';
-import type { Config } from '../platform/settings/config.ts';
+import { createHost } from '../platform/host.ts';
 import { createAccessLog } from '../platform/http/access-log.ts';
-import { appEventsRoutes } from '../relay/webhook/app-events-routes.ts';
 import { allowedHosts } from '../platform/http/allowed-hosts.ts';
 import { trusts } from '../platform/http/client-address.ts';
 import { deprecatedRoutes } from '../platform/http/deprecated-routes.ts';
 import { healthRoutes } from '../platform/http/health-routes.ts';
 import { startListener } from '../platform/http/listener.ts';
 import type { Listener } from '../platform/http/listener.ts';
-import { UNSIGNED } from '../relay/webhook/webhook-response.ts';
-import { webhookRoute } from '../relay/webhook/webhook-route.ts';
+import { countRejections } from '../platform/limits/count-rejections.ts';
+import { createMetrics } from '../platform/metrics/metrics.ts';
+import { openApiDocument } from '../platform/openapi/openapi-document.ts';
 import { auditRoutes } from '../platform/operator/audit-routes.ts';
-import { crmAppRoutes } from '../features/oauth/crm-app-routes.ts';
-import { diagnosisRoutes } from '../features/doctor/diagnosis-routes.ts';
-import { docsRoutes } from '../features/docs/docs-routes.ts';
-import { eventsRoutes } from '../relay/journal/events-routes.ts';
-import { keyRoutes } from '../relay/keys/keys-routes.ts';
+import { createSqlAudit } from '../platform/operator/audit-sql.ts';
+import { OperatorAuth } from '../platform/operator/authenticate-operator.ts';
 import { requireOperator } from '../platform/operator/operator-auth.ts';
-import { consoleRoutes } from '../features/console/console-routes.ts';
+import { journalKeys, operatorToken } from '../platform/operator/operator-token.ts';
+import { createSqlOperators } from '../platform/operator/operators-sql.ts';
+import { probeRoutes } from '../platform/operator/probe-routes.ts';
 import { sessionRoutes, signInRoute } from '../platform/operator/session-routes.ts';
 import { tokensRoutes } from '../platform/operator/tokens-routes.ts';
-import { tenantsRoutes } from '../features/tenants/tenants-routes.ts';
-import { probeRoutes } from '../platform/operator/probe-routes.ts';
-import { Handovers } from '../relay/accounts/handovers.ts';
-import { RecentOccurrences } from '../features/issues/recent-occurrences.ts';
-import { capture } from '../features/capture/feature.ts';
-import { optOut } from '../features/opt-out/feature.ts';
-import { privacy } from '../features/privacy/feature.ts';
-import { reach } from '../features/reach/feature.ts';
-import { retention } from '../features/retention/feature.ts';
-import { OperatorAuth } from '../platform/operator/authenticate-operator.ts';
-import { isOfOtherApp } from '../features/oauth/app-events.ts';
-import { RecentRejections } from '../relay/keys/recent-rejections.ts';
-import { ReplayMemory } from '../relay/webhook/recognise-replay.ts';
-import { receiveWebhook } from '../relay/webhook/receive-webhook.ts';
-import { SignatureCheck } from '../relay/keys/verify-signature.ts';
-import type { SignatureFault } from '../relay/keys/verify-signature.ts';
-import { lineOf, listTenants } from '../features/tenants/tenants.ts';
-import { LineWatch } from '../features/tenants/watch-lines.ts';
-import { refuseInterruptedRestore } from '../maintenance/restore-marker.ts';
-import { createMetrics } from '../platform/metrics/metrics.ts';
-import { journalKeys, operatorToken } from '../platform/operator/operator-token.ts';
-import { asyncApiDocument } from '../platform/asyncapi/asyncapi-document.ts';
-import { openApiDocument } from '../platform/openapi/openapi-document.ts';
-import { createSqlAudit } from '../platform/operator/audit-sql.ts';
-import { createSqlJournal } from '../relay/journal/journal-sql.ts';
-import { keyedHash } from '../relay/people/keyed-hash.ts';
-import { createPhones } from '../relay/people/phones.ts';
-import { openKeyRing } from '../relay/keys/key-ring.ts';
-import { openCrmKeys } from '../relay/keys/keys-sql.ts';
-import { settingsKeys } from '../relay/keys/settings-keys.ts';
-import type { KeySettings } from '../relay/keys/settings-keys.ts';
-import { createSqlLicenses } from '../relay/accounts/licenses-sql.ts';
-import { createSqlOperators } from '../platform/operator/operators-sql.ts';
-import { countRejections } from '../platform/limits/count-rejections.ts';
-import { createMemoryLimits } from '../platform/limits/limits-memory.ts';
-import { openSqlSuspects } from '../platform/suspects/suspects-sql.ts';
-import { createSqlSeenRequests } from '../relay/webhook/seen-requests-sql.ts';
-import { createHost } from '../platform/host.ts';
-import { Occurrence } from '../platform/occurrence.ts';
+import { pruneHourly } from '../platform/prune-hourly.ts';
+import type { Config } from '../platform/settings/config.ts';
 import { Slot } from '../platform/slot.ts';
-import { keepFiles } from '../relay/assets/files-of-person.ts';
-import { OPEN } from '../relay/inbound/gate.ts';
-import type { Gate } from '../relay/inbound/gate.ts';
+import { lateClockGuard } from '../platform/late-clock-guard.ts';
+import type { LateClockGuard } from '../platform/late-clock-guard.ts';
+import { logDatabase } from '../platform/sql/log-database.ts';
+import { openDatabase } from '../platform/sql/open-database.ts';
+import { openSqlSuspects } from '../platform/suspects/suspects-sql.ts';
+import { createSqlLicenses } from '../relay/accounts/licenses-sql.ts';
+import { openAccounts } from '../relay/accounts/room.ts';
+import { openAssets } from '../relay/assets/room.ts';
+import { openCrm } from '../relay/crm/room.ts';
+import { openInbound } from '../relay/inbound/room.ts';
+import { eventsRoutes } from '../relay/journal/events-routes.ts';
+import { createSqlJournal } from '../relay/journal/journal-sql.ts';
+import { keepWithin } from '../relay/journal/keep-within.ts';
+import { messagesRoutes } from '../relay/journal/messages-routes.ts';
 import { AS_IN_SETTINGS } from '../relay/journal/retention.ts';
 import type { Retention } from '../relay/journal/retention.ts';
 import { NO_TEXTS } from '../relay/journal/texts.ts';
 import type { Texts } from '../relay/journal/texts.ts';
+import { openKeys } from '../relay/keys/room.ts';
+import type { KeySettings } from '../relay/keys/settings-keys.ts';
+import { openMacs } from '../relay/macs/room.ts';
+import { keyedHash } from '../relay/people/keyed-hash.ts';
+import { createPhones } from '../relay/people/phones.ts';
 import type { Relay } from '../relay/relay.ts';
-import type { HandleAppEvent } from '../relay/webhook/app-events.ts';
-import { NOBODY } from '../relay/webhook/check-opt-out.ts';
-import type { IsSuppressed } from '../relay/webhook/check-opt-out.ts';
+import { openStatus } from '../relay/status/room.ts';
 import { SendLedger } from '../relay/switchboard/send-ledger.ts';
-import { RecentCache } from '../platform/recent-cache.ts';
-import { sodium } from '../platform/sodium.ts';
-import { openDatabase } from '../platform/sql/open-database.ts';
+import { openWebhook } from '../relay/webhook/room.ts';
+import { UNSIGNED } from '../relay/webhook/webhook-response.ts';
 import { composeAlerts } from './compose-alerts.ts';
-import { composeAssets } from './compose-assets.ts';
 import { composeCluster } from './compose-cluster.ts';
-import { composeCrm } from './compose-crm.ts';
 import { composeIssues } from './compose-issues.ts';
-import { composeMacs } from './compose-macs.ts';
-import { composeTelemetry } from './compose-telemetry.ts';
 import type { BridgeContext } from './context.ts';
 import { lockData } from './lock-data.ts';
-import { logLock } from './log-lock.ts';
-import { composeClockGuard } from './compose-clock-guard.ts';
-import type { LateClockGuard } from './compose-clock-guard.ts';
-import { pruneHourly } from './prune-hourly.ts';
 
 export interface Bridge {
   readonly url: string;
@@ -135,11 +115,6 @@ const JOURNAL_HOLD_MS = 200;
 /** Calls to the CRM in progress get this long. */
 const CALLS_MS = 5000;
 const ENGINES_MS = 1000;
-const QUARTER_HOUR_MS = 900_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
-const EVENTS_KEPT_MS = 7 * DAY_MS;
-const KEPT_KEY_USES = 1000;
 
 /** The composition root: the only place that names engines and wires the parts together. */
 export async function createBridge(
@@ -151,7 +126,7 @@ export async function createBridge(
     (name) => log.debug({ event: 'service.part_stopped', part: name }, 'part stopped'),
   );
   try {
-    const clockGuard = composeClockGuard({ clock, log });
+    const clockGuard = lateClockGuard({ clock, log });
     const { mayDelete } = clockGuard;
     return await compose(
       { config, log, clock, life, metrics: createMetrics(version), mayDelete, node: randomUUID() },
@@ -178,13 +153,7 @@ async function compose(
   if (token.made)
     log.info({ event: 'operator.token_created', file: 'DATA_DIR/operator-token' }, 'operator token created');
 
-  const database = await openDatabase(config.database, (happened) => {
-    if (happened.type === 'checkpoint_failed')
-      log.warn({ event: 'sql.checkpoint_failed', err: happened.error }, 'WAL checkpoint failed');
-    else if (happened.type === 'connection_lost')
-      log.warn({ event: 'sql.connection_lost', err: happened.error }, 'database connection lost');
-    else logLock(log, 'main', happened);
-  });
+  const database = await openDatabase(config.database, logDatabase(log, 'main'));
   life.add('database', () => database.close());
   const mark = new WorkMark(join(config.dataDir, 'in-work'));
   life.add('work mark', () => mark.close());
@@ -195,18 +164,10 @@ async function compose(
   const holdMs = isSingleNode ? JOURNAL_HOLD_MS : 0;
   const journal = createSqlJournal({ database, clock, log, handleKeys, holdMs });
   life.add('journal', () => journal.close());
-  const telemetry = await composeTelemetry(context, journal, version);
-  const handleHash = keyedHash(handleKeys);
+  const hashes = keyedHash(handleKeys);
   const phones = createPhones(config.limits.phoneDefaultCountry);
-  const slots = {
-    texts: new Slot<Texts>('texts', NO_TEXTS),
-    retention: new Slot<Retention>('retention', AS_IN_SETTINGS),
-    optOuts: new Slot<IsSuppressed>('optOuts', NOBODY),
-    gate: new Slot<Gate>('gate', OPEN),
-    appEvents: new Map<string, HandleAppEvent>(),
-    forwarded: new Occurrence<[LocationId, SendFrame]>(),
-    inboundDelivered: new Occurrence<[LocationId, MessageReceivedFrame]>(),
-  };
+  const texts = new Slot<Texts>('texts', NO_TEXTS);
+  const ownRetention = new Slot<Retention>('retention', AS_IN_SETTINGS);
 
   const ledger = new SendLedger({
     clock,
@@ -227,71 +188,32 @@ async function compose(
     log,
     count: metrics.setAside,
   });
+  const pruneSuspects = (olderThanMs: number) => suspects.prune(clock.now() - olderThanMs);
   const limits = countRejections(cluster.limits, metrics.rateLimited);
-  life.add('text capture', () => slots.texts.close());
-
-  const keys = openCrmKeys(database.db, () => clock.now());
-  let fixedKeys = settingsKeys(config.crm);
-  const ring = await openKeyRing({
-    stored: keys,
-    fixed: () => fixedKeys,
-    clock,
-    log,
-  });
-  life.add('keys', () => ring.close());
-  life.add(
-    'key changes',
-    changes.listen('keys', () => void ring.reload()),
-  );
-  if (sodium === null)
-    log.warn(
-      { event: 'keys.libsodium_missing' },
-      'libsodium cannot be loaded on this platform; signatures are verified by OpenSSL at twice the cost',
-    );
-  const warnWithoutKeys = () => {
-    if (ring.size === 0)
-      log.warn(
-        { event: 'keys.none_trusted' },
-        'no CRM key is trusted, so every webhook gets 401; add a key with footbridge keys add',
-      );
-  };
-  warnWithoutKeys();
+  life.add('text capture', () => texts.close());
 
   // The URL is known once the listener is up; there are no uploads before that.
   const address = { url: config.listeners.baseUrl ?? '' };
-  const files = await composeAssets(
-    context,
-    { database, suspects, handleHash, retention: slots.retention },
-    () => address.url,
-  );
   const host = createHost({
     db: database.db,
+    database,
     clock,
     log,
     metrics,
     node: context.node,
     changes,
     broadcast: cluster.broadcast,
+    limits,
+    auditLog: audit,
+    failpoint,
+    mayDelete: context.mayDelete,
     isSingleNode,
     publicUrl: () => address.url,
     life,
-    auditLog: audit,
   });
-  const crm = await composeCrm(context, {
-    database,
-    changes,
-    journal,
-    licenses,
-    switchboard,
-    limits,
-    audit,
-    files,
-    suspects,
-    phones,
-    host,
-    slots,
-    failpoint,
-  });
+  const keys = await openKeys(host, { ...config.crm, ...config.limits });
+  const files = await openAssets(host, { suspects, hashes, retention: ownRetention }, config);
+  const crm = openCrm(host, config);
   clockGuard.witnessedBy({
     async ask() {
       const probe = await crm.probe(`${config.crm.host}/`);
@@ -299,93 +221,52 @@ async function compose(
     },
     newestRow: async () => (await journal.list({ limit: 1 })).messages[0]?.createdAt ?? null,
   });
-  const now = () => clock.now();
-  const occurrences = {
-    rejectedSignatures: new RecentOccurrences(now, QUARTER_HOUR_MS),
-    contended: new RecentOccurrences(now, QUARTER_HOUR_MS),
-    seatsRefused: new RecentOccurrences(now, HOUR_MS),
-  };
-  const lines = new LineWatch({ journal, now });
-  const lineTraffic = { traffic: (locationId: string) => lines.of(locationId), now };
-  const macs = composeMacs(context, {
-    liveness: (location) => lineOf(lineTraffic, location),
-    occurrences,
-    licenses,
-    switchboard,
-    ledger,
-    changes,
-    limits,
-    journal,
-    audit,
-    takeUpload: files.take,
-    publicUrl: () => address.url,
-    crm,
-  });
-
-  const served = config.accessLog ? createAccessLog(log) : undefined;
-  const unsigned = createMemoryLimits(clock);
-  const rejections = new RecentRejections(() => clock.now());
-  const onUnsigned = (fault: SignatureFault) => {
-    metrics.signatureRejected(fault.step);
-    rejections.add(fault);
-  };
-  const keyUses = new RecentCache<string, number>(KEPT_KEY_USES);
-  const onVerified = ({ id }: { id: string }) => keyUses.set(id, clock.now());
-  const seen = createSqlSeenRequests({ db: database.db, clock });
-  life.add(
-    'pruning of signed requests',
-    pruneHourly(context, 'replay.prune_failed', () => seen.prune()),
+  const statuses = openStatus(host, { journal, client: crm.client, switchboard }, config);
+  const inbound = openInbound(host, { suspects, phones, journal, texts, crm, switchboard, files }, config);
+  keepWithin(host, { journal, retention: ownRetention, also: [inbound.prune, pruneSuspects] }, config);
+  host.operatorRoutes(
+    messagesRoutes({
+      journal,
+      suspects,
+      redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
+      texts,
+      audit,
+      phones,
+    }),
   );
-  const handovers = await Handovers.open({ licenses, changes, clock, log });
-  life.add('handovers', () => handovers.close());
-  const receive = receiveWebhook({
-    keys: ring,
-    onVerified,
-    limits,
-    unsigned,
-    contacts: crm.contacts,
-    forwarding: crm.forwarding,
-    reports: crm.statuses,
-    optOuts: slots.optOuts,
-    journal,
-    suspects,
-    phones,
-    texts: slots.texts,
-    onForwarded: metrics.routed,
-    replays: config.limits.replayMemory
-      ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
-      : undefined,
-    onReplay: () => metrics.duplicate('webhook'),
-    handedOverAt: (locationId) => handovers.of(locationId),
-    onDelivered: () => metrics.duplicate('message'),
-    clock,
-    log,
-    failpoint,
-    settings: {
-      ...config.limits,
-      acceptedTypes: config.crm.acceptedTypes,
-      sendAltId: config.crm.sendAltId,
-      isTraced: telemetry.traceWebhook !== undefined,
+  const accounts = openAccounts(host, { licenses, switchboard, grants: crm.grants }, config);
+  const macs = openMacs(host, { switchboard, ledger, journal, accounts, files, inbound, statuses }, config);
+  const webhook = await openWebhook(
+    host,
+    { suspects, phones, journal, texts, keys, crm, switchboard, licenses, statuses, inbound },
+    {
+      ...config,
+      isTraced: config.telemetry.traces !== undefined,
+      isForeignApp: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
     },
-  });
+  );
 
   const relay: Relay = {
-    ...slots,
-    people: { phones, hashes: handleHash },
-    switchboard,
-    assets: files,
+    people: { phones, hashes },
     journal,
-    updateContact: crm.updateContact,
+    crm,
+    switchboard,
+    accounts,
+    assets: files,
+    conversations: inbound.conversations,
+    texts,
+    retention: ownRetention,
+    optOuts: webhook.optOuts,
+    gate: inbound.gate,
+    appEvents: webhook.appEvents,
+    handled: webhook.handled,
+    forwarded: webhook.forwarded,
+    inboundDelivered: inbound.delivered,
   };
-  host.keepsAboutPeople({
-    section: 'contacts',
-    async read({ handles, locationIds }) {
-      const all = crm.contacts.contactsOf(handles);
-      return all.filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId));
-    },
-    forget: (locationId) => crm.contacts.forgetContacts(locationId),
-  });
-  keepFiles(host, relay.assets);
+  const startedAt = performance.now();
+  const uptimeSec = () => Math.floor((performance.now() - startedAt) / 1000);
+  await tracing.start(host, relay, { telemetry: config.telemetry, version });
+  await oauth.start(host, relay, { ...config, ownedLocations: (limit) => licenses.ownedLocations(limit) });
   await capture.start(host, relay, {});
   await retention.start(host, relay, {
     journalDays: config.retentionDays,
@@ -394,8 +275,17 @@ async function compose(
   await optOut.start(host, relay, { enforced: config.crm.optOutEnforced, words: config.crm.optOutWords });
   await reach.start(host, relay, { reachFields: config.crm.reachFields });
   await privacy.start(host, relay, {});
+  await doctor.start(host, relay, { version, config, warnings, uptimeSec });
+  const now = () => clock.now();
+  const lines = new LineWatch({ journal, now });
+  const lineTraffic = { traffic: (locationId: string) => lines.of(locationId), now };
+  accounts.liveness.fillWith((location) => lineOf(lineTraffic, location));
+  const served = config.accessLog ? createAccessLog(log) : undefined;
+  if (served !== undefined)
+    webhook.handled.listen(({ method, path, requestId, status, ms, bytes }) =>
+      served({ listener: 'public', method, route: path, status, ms, bytes, requestId }),
+    );
 
-  const startedAt = performance.now();
   const { drainGraceMs } = config.listeners;
   // With a single node, a load balancer has no other node to use.
   const noticeMs = isSingleNode ? 0 : drainGraceMs;
@@ -424,20 +314,8 @@ async function compose(
         // An oversized signature header is an invalid signature like any other (S8).
         oversizedHeaders: [['POST /crm/webhook', { status: '401 Unauthorized', json: UNSIGNED }]],
       },
-      raw: webhookRoute({
-        receive,
-        onResponse(handled) {
-          const { method, path, requestId, status, code, ms, bytes } = handled;
-          metrics.webhook(path, status, code, ms / 1000);
-          telemetry.traceWebhook?.(handled);
-          served?.({ listener: 'public', method, route: path, status, ms, bytes, requestId });
-        },
-        onUnsigned(fault) {
-          onUnsigned(fault);
-          if (fault.header !== null) occurrences.rejectedSignatures.add('webhooks');
-        },
-      }),
-      upgrade: macs.upgrade,
+      raw: webhook.route,
+      upgrade: (...upgrade) => macs.gateway.handleUpgrade(...upgrade),
       routes: [
         deprecatedRoutes({ log, count: metrics.deprecatedPath }),
         healthRoutes({
@@ -448,24 +326,7 @@ async function compose(
           perMinute: config.limits.healthPerMinute,
           probePerMinute: config.limits.healthProbePerMinute,
         }),
-        appEventsRoutes({
-          signatures: new SignatureCheck({
-            keys: ring,
-            unsigned,
-            onVerified,
-            unsignedPerMinute: config.limits.unsignedPerMinute,
-          }),
-          handlers: slots.appEvents,
-          replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
-          onReplay: () => metrics.duplicate('event'),
-          isForeign: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
-          now: () => clock.now(),
-          log,
-          onUnsigned,
-        }),
-        ...crm.publicRoutes,
-        ...macs.publicRoutes,
-        ...files.publicRoutes,
+        ...host.registered.publicRoutes,
       ],
     },
     config.listeners.public,
@@ -474,19 +335,27 @@ async function compose(
   life.add('public listener', () => publicListener.close(requests));
   life.add('Macs', async () => {
     // During this time a load balancer sees that /readyz fails, and stops sending requests here.
-    await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
+    await Promise.all([macs.gateway.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 
+  const tenants = {
+    crmCalls: (locationId: string) => crm.callsOf(locationId),
+    privateTokenCheck: () => crm.grants.value.privateTokens(),
+  };
   const issuesApi = composeIssues(context, {
     database,
     journal,
     suspects,
-    overview: macs.overview,
-    tenants: crm.tenants,
-    unreadableTokens: crm.unreadableTokens,
+    overview: accounts.overview,
+    tenants,
+    unreadableTokens: () => crm.grants.value.unreadable(),
     clockVerdict: clockGuard.verdict,
     lines,
-    occurrences,
+    occurrences: {
+      rejectedSignatures: webhook.rejectedSignatures,
+      contended: macs.contended,
+      seatsRefused: accounts.seatsRefused,
+    },
     separations: cluster.separations,
   });
   const alertsApi = composeAlerts(context, database, failpoint);
@@ -524,41 +393,16 @@ async function compose(
           eventsRoutes({ events: messageEvents, auth: operatorAuth, clock })(app);
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           auditRoutes({ audit })(app);
-          crmAppRoutes({ oauth: config.oauth, publicUrl: () => address.url })(app);
-          diagnosisRoutes({
-            version,
-            config,
-            warnings,
-            uptimeSec: () => Math.floor((performance.now() - startedAt) / 1000),
-            publicUrl: () => address.url,
-            now,
-            probe: crm.probe,
-          })(app);
-          keyRoutes({
-            keys,
-            fixed: () => fixedKeys,
-            lastUsed: (id) => keyUses.get(id),
-            reload: () => ring.reload(),
-            rejections: () => rejections.list(),
-            changes,
-            audit,
-          })(app);
           tenantsRoutes({
             tenants: (query) =>
               listTenants(
-                { ...crm.tenants, ...lineTraffic, locations: () => macs.overview.recentLocations(), journal },
+                { ...tenants, ...lineTraffic, locations: () => accounts.overview.recentLocations(), journal },
                 query,
               ),
           })(app);
           issuesApi(app);
           alertsApi(app);
-          for (const routes of [
-            ...host.registered.operatorRoutes,
-            ...crm.operatorRoutes,
-            ...macs.operatorRoutes,
-            ...files.operatorRoutes,
-          ])
-            routes(app);
+          for (const routes of host.registered.operatorRoutes) routes(app);
         },
       ],
     },
@@ -575,12 +419,8 @@ async function compose(
     operatorUrl: operatorListener.url,
     operatorToken: token.token,
     closeWithinMs:
-      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + CALLS_MS + ENGINES_MS + telemetry.closeWithinMs,
-    async replaceKeys(settings) {
-      fixedKeys = settingsKeys(settings);
-      await ring.reload();
-      warnWithoutKeys();
-    },
+      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + CALLS_MS + ENGINES_MS + TRACING_CLOSE_MS,
+    replaceKeys: (settings) => keys.replaceKeys(settings),
     failed: () => mark.freeze(),
     close: () => life.close(),
     get stopping() {

@@ -12,7 +12,7 @@ import { createWebhookReceiver } from '../features/issues/alerts-webhook.ts';
 import type { AlertReceiver } from '../features/issues/alerts.ts';
 import type { OpenDatabase } from '../platform/sql/open-database.ts';
 import type { BridgeContext } from './context.ts';
-import { pruneHourly } from './prune-hourly.ts';
+import { pruneHourly } from '../platform/prune-hourly.ts';
 
 const DAY_MS = 86_400_000;
 

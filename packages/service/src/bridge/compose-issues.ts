@@ -5,7 +5,7 @@ import { issuesRoutes } from '../features/issues/issues-routes.ts';
 import { overviewRoutes } from '../features/issues/overview-routes.ts';
 import type { ConnectedMac, Overview } from '../relay/accounts/overview.ts';
 import type { IssueFacts } from '../features/issues/find-issues.ts';
-import type { RecentOccurrences } from '../features/issues/recent-occurrences.ts';
+import type { RecentOccurrences } from '../platform/recent-occurrences.ts';
 import { IssueWatch } from '../features/issues/watch-issues.ts';
 import { NO_CALLS } from '../relay/crm/recent-calls.ts';
 import { livenessOf } from '../features/tenants/liveness.ts';
@@ -21,7 +21,7 @@ import type { Suspects } from '../platform/suspects/suspects.ts';
 import type { MacView } from '../relay/switchboard/switchboard.ts';
 import type { OpenDatabase } from '../platform/sql/open-database.ts';
 import type { BridgeContext } from './context.ts';
-import { pruneHourly } from './prune-hourly.ts';
+import { pruneHourly } from '../platform/prune-hourly.ts';
 
 export interface IssuesDeps {
   readonly database: OpenDatabase;

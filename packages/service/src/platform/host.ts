@@ -1,7 +1,7 @@
 import type { Call, ResponseOf } from '@footbridge/protocol/operator/call';
 import type { exportPerson } from '@footbridge/protocol/operator/people';
-import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance } from 'fastify';
@@ -12,7 +12,9 @@ import type { Metrics } from './metrics/metrics.ts';
 import type { AuditDetail, Audit } from './operator/audit.ts';
 import { serveCall } from './operator/serve-call.ts';
 import type { Called } from './operator/serve-call.ts';
-import type { Database } from './sql/open-database.ts';
+import type { Limits } from './limits/limits.ts';
+import type { Database, OpenDatabase } from './sql/open-database.ts';
+import { pruneHourly } from './prune-hourly.ts';
 
 export type Routes = (app: FastifyInstance) => void;
 export type Stop = () => void | Promise<void>;
@@ -40,6 +42,7 @@ export interface Keeper<S extends Section = Section> {
 /** What every room and feature gets, and where it registers. There is no other kind of contribution. */
 export interface Host {
   readonly db: Database;
+  readonly database: OpenDatabase;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -47,6 +50,12 @@ export interface Host {
   readonly node: string;
   readonly changes: Changes;
   readonly broadcast: Broadcast;
+  readonly limits: Limits;
+  readonly auditLog: Audit;
+  /** For tests that end the process at a certain place. */
+  readonly failpoint: Failpoint | undefined;
+  /** Resolves with whether expired data may be deleted: not while the clock is wrong. */
+  readonly mayDelete: () => Promise<boolean>;
   /** No other node shares the database. */
   readonly isSingleNode: boolean;
   /** The address of the service for the world. Known once it listens. */
@@ -61,10 +70,14 @@ export interface Host {
     target: string,
     detail?: AuditDetail,
   ): Promise<void>;
+  /** Serves routes to signed-in operators. */
+  operatorRoutes(...routes: readonly Routes[]): void;
   /** Serves routes to the world. */
-  publicRoutes(routes: Routes): void;
+  publicRoutes(...routes: readonly Routes[]): void;
   /** Registers how to stop what was just started. The newest is stopped first. */
   stops(name: string, stop: Stop): void;
+  /** The same for what observes the relay: it is stopped after the last message. */
+  stopsLast(name: string, stop: Stop): void;
   /** Deletes expired data every hour. */
   expires(what: string, event: string, prune: () => Promise<unknown>): void;
   keepsAboutPeople<S extends Section>(keeper: Keeper<S>): void;
@@ -83,25 +96,30 @@ export interface Registered {
   readonly publicRoutes: readonly Routes[];
 }
 
-export interface HostDeps extends Pick<
+export interface HostDeps extends Omit<
   Host,
-  'db' | 'clock' | 'log' | 'metrics' | 'node' | 'changes' | 'broadcast' | 'isSingleNode' | 'publicUrl'
+  | 'serve'
+  | 'audit'
+  | 'operatorRoutes'
+  | 'publicRoutes'
+  | 'stops'
+  | 'stopsLast'
+  | 'expires'
+  | 'keepsAboutPeople'
+  | 'keepers'
 > {
   readonly life: Pick<Lifecycle, 'add'>;
-  readonly auditLog: Pick<Audit, 'record'>;
 }
 
-const HOUR_MS = 3_600_000;
-
-export function createHost({
-  life,
-  auditLog,
-  ...given
-}: HostDeps): Host & { readonly registered: Registered } {
-  const { clock, log } = given;
+export function createHost({ life, ...given }: HostDeps): Host & { readonly registered: Registered } {
+  const { auditLog } = given;
   const operatorRoutes: Routes[] = [];
   const publicRoutes: Routes[] = [];
   const keepers: Keeper[] = [];
+  const observers: (readonly [name: string, stop: Stop])[] = [];
+  life.add('observers', async () => {
+    for (const [, stop] of observers.toReversed()) await stop();
+  });
   return {
     ...given,
     registered: { operatorRoutes, publicRoutes },
@@ -114,17 +132,11 @@ export function createHost({
         target,
         ...(detail !== undefined && { detail }),
       }),
-    publicRoutes: (routes) => void publicRoutes.push(routes),
+    operatorRoutes: (...routes) => void operatorRoutes.push(...routes),
+    publicRoutes: (...routes) => void publicRoutes.push(...routes),
     stops: (name, stop) => life.add(name, stop),
-    expires: (what, event, prune) =>
-      life.add(
-        what,
-        every(clock, HOUR_MS, () => {
-          prune().catch((error: unknown) =>
-            log.warn({ event, err: error }, 'expired data not removed, next attempt in an hour'),
-          );
-        }),
-      ),
+    stopsLast: (...last) => void observers.push(last),
+    expires: (what, event, prune) => life.add(what, pruneHourly(given, event, prune)),
     keepsAboutPeople: (keeper) => void keepers.push(keeper as Keeper),
     keepers: () => keepers,
   };

@@ -13,7 +13,7 @@ export class Slot<T> {
     this.#unfilled = unfilled;
   }
 
-  fill(value: T, close: () => void | Promise<void> = () => {}): void {
+  fillWith(value: T, close: () => void | Promise<void> = () => {}): void {
     if (this.#filled !== undefined) throw new Error(`the slot ${this.#name} is filled twice`);
     this.#filled = { value, close };
   }

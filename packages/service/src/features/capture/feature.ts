@@ -11,7 +11,7 @@ export const capture: Feature<Pick<Relay, 'texts'>, {}> = {
   name: 'capture',
   async start(host, relay) {
     const texts = await TextCapture.open({ ...host, captures: captures(host) });
-    relay.texts.fill(texts, () => texts.close());
+    relay.texts.fillWith(texts, () => texts.close());
     host.keepsAboutPeople({ forget: (locationId) => texts.forgetTexts(locationId) });
 
     host.serve(startCapture, async (called) => {

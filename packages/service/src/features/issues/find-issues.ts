@@ -1,6 +1,7 @@
 import { daysOff } from '@footbridge/runtime/clock-guard';
 import type { ClockVerdict } from '@footbridge/runtime/clock-guard';
 
+import type { Occurrences } from '../../platform/recent-occurrences.ts';
 import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
 import type { Finding } from './issues.ts';
 
@@ -58,13 +59,6 @@ export interface IssueFacts {
   /** Whether the clock of this node is right, once it was compared. */
   readonly clock: ClockVerdict | undefined;
   readonly disk: { readonly host: string; readonly freeBytes: number; readonly totalBytes: number };
-}
-
-/** How often something happened within its window. */
-export interface Occurrences {
-  readonly count: number;
-  /** The first one. */
-  readonly since: number;
 }
 
 /** Fewer may come from a scanner. */

@@ -19,7 +19,7 @@ export interface OptOutSettings {
 /** A person has at most one opt-out per location and key. */
 const MAX_OF_PERSON = 100_000;
 
-type Rooms = Pick<Relay, 'people' | 'updateContact' | 'optOuts' | 'gate' | 'appEvents'>;
+type Rooms = Pick<Relay, 'people' | 'crm' | 'optOuts' | 'gate' | 'appEvents'>;
 
 /** The people who do not want texts, as the CRM, their own words or the operator say. */
 export const optOut: Feature<Rooms, OptOutSettings> = {
@@ -27,10 +27,11 @@ export const optOut: Feature<Rooms, OptOutSettings> = {
   start(host, relay, { enforced, words }) {
     const { phones, hashes } = relay.people;
     const suppressions = openSuppressions();
-    if (enforced) relay.optOuts.fill(async (locationId, phone) => await suppressions.has(locationId, phone));
+    if (enforced)
+      relay.optOuts.fillWith(async (locationId, phone) => await suppressions.has(locationId, phone));
     if (words)
-      relay.gate.fill((deliver) =>
-        watchWords(deliver, { ...host, suppressions, phones, updateContact: relay.updateContact }),
+      relay.gate.fillWith((deliver) =>
+        watchWords(deliver, { ...host, suppressions, phones, updateContact: relay.crm.updateContact }),
       );
     relay.appEvents.set(DND_EVENT, createDndEvents(suppressions, phones, host.log));
 

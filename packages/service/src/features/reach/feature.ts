@@ -13,7 +13,7 @@ export interface ReachSettings {
   readonly reachFields: ReadonlyMap<string, string>;
 }
 
-type Rooms = Pick<Relay, 'people' | 'switchboard' | 'updateContact' | 'forwarded' | 'inboundDelivered'>;
+type Rooms = Pick<Relay, 'people' | 'switchboard' | 'crm' | 'forwarded' | 'inboundDelivered'>;
 
 /** Asks the Mac of a location whether a person is reached by iMessage or SMS, and writes it into a field of the contact. */
 export const reach: Feature<Rooms, ReachSettings> = {
@@ -61,7 +61,7 @@ export const reach: Feature<Rooms, ReachSettings> = {
         fieldOf: (locationId) => fields.get(locationId) ?? fields.get('*'),
         ask: (...person) => asked.afresh(...person),
         fields: written,
-        updateContact: relay.updateContact,
+        updateContact: relay.crm.updateContact,
       });
       host.stops('reach of contacts', () => started.close());
       relay.forwarded.listen((locationId, { phone }) => started.messaged(locationId, phone));

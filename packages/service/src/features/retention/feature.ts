@@ -19,7 +19,7 @@ export const retention: Feature<Pick<Relay, 'retention' | 'assets'>, RetentionSe
   name: 'retention',
   start(host, { retention: slot, assets }, defaults) {
     const stored = retentions(host.db);
-    slot.fill(stored);
+    slot.fillWith(stored);
 
     host.serve(listRetention, async ({ query: { limit, after }, request }) => {
       const from = readNamedPlace(after, ['location'])?.id ?? '';

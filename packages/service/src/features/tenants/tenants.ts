@@ -3,6 +3,7 @@ import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';
 import type { Liveness } from '../../relay/accounts/liveness.ts';
 import { NO_CALLS } from '../../relay/crm/recent-calls.ts';
+import type { PrivateTokenState } from '../../relay/crm/tokens.ts';
 import type { RecentCalls } from '../../relay/crm/recent-calls.ts';
 import { brokenLinks, tenantPath } from './tenant-path.ts';
 import type { LineTraffic, Problem, TenantFacts, TenantPath } from './tenant-path.ts';
@@ -21,7 +22,7 @@ export interface TenantLocation {
   readonly oauth: { readonly state: string; readonly lastError: string | null } | null;
 }
 
-export type PrivateTokenOf = (locationId: string) => Exclude<TenantFacts['token'], 'oauth'>;
+export type PrivateTokenOf = (locationId: string) => PrivateTokenState;
 
 export interface TenantsDeps {
   readonly locations: () => Promise<readonly TenantLocation[]>;

@@ -12,6 +12,8 @@ import type {
   Licenses,
   PairingCodeOutcome,
 } from './licenses.ts';
+import type { CrmGrants } from '../crm/tokens.ts';
+import type { Slot } from '../../platform/slot.ts';
 import { hashSecret } from './secret-hash.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
 import { newLicenseKey } from './license-key.ts';
@@ -32,15 +34,8 @@ export interface LicenseAdminDeps {
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
   readonly switchboard: Pick<Switchboard, 'disconnect'>;
-  readonly tokens: LocationTokens;
+  readonly grants: Slot<Pick<CrmGrants, 'has' | 'remove'>>;
   readonly clock: Pick<Clock, 'now'>;
-}
-
-/** The grant and the private integration token of a location. */
-export interface LocationTokens {
-  has(locationId: LocationId): Promise<boolean>;
-  /** Deletes them on all nodes. */
-  remove(locationId: LocationId): Promise<void>;
 }
 
 /** `in_use`: a license owns the location, or it has tokens. */
@@ -129,14 +124,14 @@ export class LicenseAdmin {
 
   /** Deletes the location. Only `confirmed`, it also deletes one in use: its Mac is disconnected and its tokens are deleted. */
   async deleteLocation(locationId: LocationId, confirmed: boolean, by: string): Promise<DeleteOutcome> {
-    const { licenses, tokens } = this.#deps;
+    const { licenses, grants } = this.#deps;
     const [found] = await licenses.findLocations([locationId]);
-    const hasTokens = await tokens.has(locationId);
+    const hasTokens = await grants.value.has(locationId);
     if (found === undefined && !hasTokens) return { kind: 'not_found' };
     const license = found?.license ?? null;
     if (!confirmed && (license !== null || hasTokens)) return { kind: 'in_use', license, hasTokens };
     if (license !== null) await this.assignLocation(locationId, null, by);
-    if (hasTokens) await tokens.remove(locationId);
+    if (hasTokens) await grants.value.remove(locationId);
     // A Mac may have claimed it meanwhile.
     if ((await licenses.deleteLocation(locationId)) === 'owned')
       return { kind: 'in_use', license, hasTokens: false };

@@ -2,6 +2,9 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
+import { Slot } from '../../platform/slot.ts';
+import { NO_GRANTS } from '../crm/tokens.ts';
+import type { CrmGrants } from '../crm/tokens.ts';
 import { Overview } from './overview.ts';
 import type { LocationPlace } from './overview.ts';
 
@@ -58,12 +61,13 @@ function start(count: number, { connected, granted = [] }: Known = {}) {
       boundMacs: async () => [],
       viewMacs: async () => new Map(connected === undefined ? [] : [[LOCATION, macOf(connected)]]),
     },
-    grants: {
+    grants: new Slot<CrmGrants>('grants', {
+      ...NO_GRANTS,
       listLocationIds: async ({ limit, after } = { limit: Infinity, after: '' }) =>
         granted.filter((id) => id > after).slice(0, limit),
       ofLocations: async (locationIds) =>
         granted.filter((id) => locationIds.includes(id)).map((ownerId) => ({ ...GRANT, ownerId })),
-    },
+    }),
     clock,
     takeOvers: () => ({ count: 0, isAlternating: false }),
   });

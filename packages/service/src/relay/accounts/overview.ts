@@ -4,23 +4,9 @@ import { MAX_BATCH, batches, nextTurn } from '../../platform/batcher.ts';
 import type { DeviceDetails, License, Licenses, LocationDetails } from './licenses.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
 import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
+import type { CrmGrants, LocationGrant } from '../crm/tokens.ts';
+import type { Slot } from '../../platform/slot.ts';
 import type { TakeOvers } from './token-use.ts';
-
-/** The grant of a location at the CRM, without its tokens. */
-export interface LocationGrant {
-  /** The location. */
-  readonly ownerId: string;
-  readonly state: string;
-  readonly expiresAt: number;
-  readonly lastError: string | null;
-}
-
-export interface LocationGrants {
-  /** Lists all locations that have a grant or a page of them, in the order of the database. An empty string starts at the beginning. */
-  listLocationIds(page?: { limit: number; after: string }): Promise<string[]>;
-  /** Lists the grants of these locations, in any order. */
-  ofLocations(locationIds: readonly string[]): Promise<LocationGrant[]>;
-}
 
 export interface OverviewDeps {
   readonly licenses: Pick<
@@ -34,8 +20,7 @@ export interface OverviewDeps {
     | 'listLocations'
   >;
   readonly switchboard: Pick<Switchboard, 'boundMacs' | 'viewMacs'>;
-  /** Undefined when OAuth is not configured. */
-  readonly grants: LocationGrants | undefined;
+  readonly grants: Slot<Pick<CrmGrants, 'listLocationIds' | 'ofLocations'>>;
   readonly clock: Clock;
   /** Take-overs of a device that this node has seen. */
   readonly takeOvers: (deviceRow: string) => TakeOvers;
@@ -142,7 +127,7 @@ export class Overview {
   async *pages(macs: MacView): AsyncGenerator<LocationOverview[]> {
     const { licenses, grants } = this.#deps;
     // Read first: a granted location that is claimed after its page was read is still listed, as unassigned until the next read.
-    const granted = new Set(await grants?.listLocationIds());
+    const granted = new Set(await grants.value.listLocationIds());
     let page: LocationDetails[];
     let after = '';
     do {
@@ -188,10 +173,9 @@ export class Overview {
       } while (page.length === MAX_BATCH);
       after = '';
     }
-    if (grants === undefined) return;
     let ids: string[];
     do {
-      ids = await grants.listLocationIds({ after, limit: MAX_BATCH });
+      ids = await grants.value.listLocationIds({ after, limit: MAX_BATCH });
       after = ids.at(-1) ?? after;
       const stored = new Set((await licenses.findLocations(ids)).map(({ locationId }) => locationId));
       yield ids.filter((id) => !stored.has(id)).map((id) => ({ list: 'granted', details: unassigned(id) }));
@@ -202,7 +186,7 @@ export class Overview {
     const { licenses, grants } = this.#deps;
     for (const some of batches(ids.toSorted().filter((id) => id > (place?.id ?? '')))) {
       const stored = new Map((await licenses.findLocations(some)).map((one) => [one.locationId, one]));
-      const granted = new Set((await grants?.ofLocations(some))?.map(({ ownerId }) => ownerId));
+      const granted = new Set((await grants.value.ofLocations(some)).map(({ ownerId }) => ownerId));
       yield some
         .filter((id) => stored.has(id) || granted.has(id))
         .map((id) => ({ list: 'stored', details: stored.get(id) ?? unassigned(id) }));
@@ -228,9 +212,9 @@ export class Overview {
 
   /** Adds the grants and the connected Macs. */
   async #complete(page: readonly LocationDetails[], macs: MacView): Promise<LocationOverview[]> {
-    const grants = await this.#deps.grants?.ofLocations(page.map(({ locationId }) => locationId));
+    const grants = await this.#deps.grants.value.ofLocations(page.map(({ locationId }) => locationId));
     const states = new Map(
-      grants?.map(({ ownerId, state, expiresAt, lastError }) => [ownerId, { state, expiresAt, lastError }]),
+      grants.map(({ ownerId, state, expiresAt, lastError }) => [ownerId, { state, expiresAt, lastError }]),
     );
     const locations: LocationOverview[] = [];
     for (const details of page) {

@@ -5,6 +5,8 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { Slot } from '../../platform/slot.ts';
+import { NO_TEXTS } from './texts.ts';
 import { createPhones } from '../people/phones.ts';
 import type { AuditRecord } from '../../platform/operator/audit.ts';
 import { createSqlJournal } from './journal-sql.ts';
@@ -54,7 +56,7 @@ async function start(
       asked.push([locationId, seq]);
       return redelivered;
     },
-    texts: { until: () => undefined, textOf: () => undefined },
+    texts: new Slot('texts', NO_TEXTS),
     audit: { record: async (entry) => void audit.push(entry) },
     phones: createPhones('US'),
   })(app);

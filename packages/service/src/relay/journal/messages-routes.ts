@@ -4,6 +4,7 @@ import { listMessages, redeliverMessage, showMessage } from '@footbridge/protoco
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import type { Phones } from '../people/phones.ts';
+import type { Slot } from '../../platform/slot.ts';
 import type { TakenTexts } from './texts.ts';
 import type { Audit } from '../../platform/operator/audit.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from './journal.ts';
@@ -18,7 +19,7 @@ export interface MessagesRoutesDeps {
   readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
   readonly suspects: Pick<Suspects, 'release' | 'setAside'>;
   /** The texts of captured locations. */
-  readonly texts: TakenTexts;
+  readonly texts: Slot<TakenTexts>;
   readonly audit: Pick<Audit, 'record'>;
   /** Returns the forms in which the journal may have a phone number that a person typed. */
   readonly phones: Pick<Phones, 'forms'>;
@@ -33,7 +34,7 @@ export function messagesRoutes(deps: MessagesRoutesDeps) {
   const { journal, suspects, redeliver, texts, audit, phones } = deps;
   const shown = (trail: MessageTrail) => ({
     ...messageHistory(trail),
-    text: texts.textOf(trail.locationId, trail.id) ?? null,
+    text: texts.value.textOf(trail.locationId, trail.id) ?? null,
   });
 
   async function trailOf(request: FastifyRequest, id: string): Promise<MessageTrail> {
@@ -70,7 +71,7 @@ export function messagesRoutes(deps: MessagesRoutesDeps) {
       const { direction, locationId, messageId } = trail;
       const isOne = messageId === null || (id === trail.id && all === undefined);
       const requests = isOne ? [trail] : await journal.requestsOf({ direction, locationId, messageId });
-      const until = texts.until(locationId);
+      const until = texts.value.until(locationId);
       return {
         ...shown(trail),
         capturedUntil: until === undefined ? null : isoTime(until),

@@ -10,13 +10,7 @@ export interface LateClockGuard {
   readonly witnessedBy: (witnesses: TimeWitnesses) => void;
 }
 
-export function composeClockGuard({
-  clock,
-  log,
-}: {
-  readonly clock: Clock;
-  readonly log: Log;
-}): LateClockGuard {
+export function lateClockGuard({ clock, log }: { readonly clock: Clock; readonly log: Log }): LateClockGuard {
   let guard: ClockGuard | undefined;
   const changed = (verdict: ClockVerdict) => {
     if (verdict.agrees)

@@ -1,4 +1,9 @@
-import type { Occurrences } from './find-issues.ts';
+/** How often something happened within its window. */
+export interface Occurrences {
+  readonly count: number;
+  /** The first one. */
+  readonly since: number;
+}
 
 const MAX_SUBJECTS = 10_000;
 

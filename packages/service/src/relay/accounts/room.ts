@@ -1,0 +1,85 @@
+import { addressKey } from '../../platform/http/client-address.ts';
+import type { Host } from '../../platform/host.ts';
+import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import { Slot } from '../../platform/slot.ts';
+import type { CrmGrants } from '../crm/tokens.ts';
+import type { Switchboard } from '../switchboard/switchboard.ts';
+import { Enrolment } from './activate-device.ts';
+import { DeviceAuth } from './authenticate-device.ts';
+import { LocationClaims } from './claim-location.ts';
+import { devicesRoutes } from './devices-routes.ts';
+import { enrolmentRoutes } from './enrolment-routes.ts';
+import { LastSeen } from './last-seen.ts';
+import type { Licenses } from './licenses.ts';
+import { licensesRoutes } from './licenses-routes.ts';
+import type { Liveness } from './liveness.ts';
+import { locationsRoutes } from './locations-routes.ts';
+import { LicenseAdmin } from './manage-licenses.ts';
+import { Overview } from './overview.ts';
+import type { LocationOverview } from './overview.ts';
+import { TokenUse } from './token-use.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface AccountsDeps {
+  readonly licenses: Licenses;
+  readonly switchboard: Switchboard;
+  readonly grants: Slot<CrmGrants>;
+}
+
+export interface AccountsRoom {
+  readonly deviceAuth: DeviceAuth;
+  readonly claims: LocationClaims;
+  readonly lastSeen: LastSeen;
+  readonly tokenUse: TokenUse;
+  readonly overview: Overview;
+  /** Macs that were refused because all seats are taken, by license. */
+  readonly seatsRefused: RecentOccurrences;
+  /** Whether texts get through the line of a location. */
+  readonly liveness: Slot<(location: LocationOverview) => Liveness | null>;
+}
+
+/** Licenses, their seats, the Macs that take them, and who owns a location. */
+export function openAccounts(
+  host: Host,
+  { licenses, switchboard, grants }: AccountsDeps,
+  { macs, limits: { enrolmentPerMinute } }: Pick<Config, 'macs' | 'limits'>,
+): AccountsRoom {
+  const { changes, clock, log, metrics, limits, auditLog: audit } = host;
+  const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
+  host.stops('device authentication', () => deviceAuth.close());
+  const claims = new LocationClaims({ licenses, changes, mode: macs.locationClaim });
+  host.stops('location claims', () => claims.close());
+  const lastSeen = new LastSeen({ licenses, clock, log });
+  host.stops('last seen', () => lastSeen.close());
+  const tokenUse = new TokenUse({ clock, log, takenOver: metrics.takenOver });
+  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard, grants, clock });
+  const overview = new Overview({
+    licenses,
+    switchboard,
+    clock,
+    grants,
+    takeOvers: (deviceRow) => tokenUse.of(deviceRow),
+  });
+  const seatsRefused = new RecentOccurrences(() => clock.now(), HOUR_MS);
+  const enrolment = new Enrolment({
+    licenses,
+    changes,
+    audit,
+    seatRefused: (licenseId) => seatsRefused.add(licenseId),
+  });
+  const liveness: AccountsRoom['liveness'] = new Slot('accounts.liveness');
+  host.publicRoutes(enrolmentRoutes({ enrolment, limits, addressKey, perMinute: enrolmentPerMinute }));
+  host.operatorRoutes(
+    licensesRoutes({ licenseAdmin, overview }),
+    devicesRoutes({ licenseAdmin, overview }),
+    locationsRoutes({
+      licenseAdmin,
+      overview,
+      liveness: (location) => liveness.value(location),
+      publicUrl: host.publicUrl,
+    }),
+  );
+  return { deviceAuth, claims, lastSeen, tokenUse, overview, seatsRefused, liveness };
+}

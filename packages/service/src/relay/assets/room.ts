@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+
+import { ATTACHMENT_PROGRAM } from '@footbridge/media/attachment-converter';
+import { Converter } from '@footbridge/media/converter';
+import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
+
+import type { Host } from '../../platform/host.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import type { Slot } from '../../platform/slot.ts';
+import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Retention } from '../journal/retention.ts';
+import type { KeyedHash } from '../people/keyed-hash.ts';
+import { createAssetConverter } from './asset-converter-disk.ts';
+import type { AssetIndex } from './asset-index.ts';
+import { createSqlAssetIndex } from './asset-index-sql.ts';
+import { assetRoutes } from './asset-routes.ts';
+import { openDiskAssets } from './assets-disk.ts';
+import type { Assets } from './assets.ts';
+import { keepFiles } from './files-of-person.ts';
+import { pruneAssets } from './prune-assets.ts';
+import { createUploads } from './take-upload.ts';
+import type { Upload, UploadOutcome } from './take-upload.ts';
+import { assetsRoutes } from './totals-routes.ts';
+
+export interface AssetsDeps {
+  readonly suspects: Suspects;
+  readonly hashes: KeyedHash;
+  readonly retention: Slot<Retention>;
+}
+
+export interface AssetsRoom {
+  readonly assets: Assets;
+  readonly index: AssetIndex;
+  readonly take: (upload: Upload) => Promise<UploadOutcome>;
+}
+
+/** Stored files: uploads of Macs, their conversion, quotas, and the addresses under which they are served. */
+export async function openAssets(
+  host: Host,
+  { suspects, hashes, retention }: AssetsDeps,
+  { dataDir, assets: settings }: Pick<Config, 'dataDir' | 'assets'>,
+): Promise<AssetsRoom> {
+  const { database, clock, log } = host;
+  const assets = await openStore(settings, join(dataDir, 'assets/incoming'));
+  const index = createSqlAssetIndex({ database, clock, hashes: (handle) => hashes.handle(handle) });
+  const converter = await Converter.open(join(dataDir, 'converter'), log, { program: ATTACHMENT_PROGRAM });
+  host.stops('converter', () => converter.close());
+  host.expires('pruning attachments', 'asset.prune_failed', async () => {
+    await pruneAssets(assets, index);
+    await index.recount();
+  });
+  keepFiles(host, { assets, index });
+  host.publicRoutes(assetRoutes({ assets, index, clock }));
+  host.operatorRoutes(assetsRoutes(index));
+  const take = createUploads({
+    assets,
+    index,
+    converter: createAssetConverter({
+      assets,
+      converter,
+      convertHeic: settings.convertHeic && hasHeicDecoder(log),
+    }),
+    suspects,
+    clock,
+    log,
+    baseUrl: host.publicUrl,
+    quotaBytes: settings.quotaBytes,
+    retentionDays: async (locationId) =>
+      (await retention.value.of(locationId)).assetDays ?? settings.retentionDays,
+  });
+  return { assets, index, take };
+}
+
+async function openStore(settings: Config['assets'], spoolFolder: string): Promise<Assets> {
+  if (settings.engine === 'disk') return openDiskAssets({ directory: settings.folder });
+  const { openS3Assets } = await import('./assets-s3.ts');
+  return openS3Assets({ ...settings, spoolFolder });
+}

@@ -1,0 +1,73 @@
+import type { Host } from '../../platform/host.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import { Slot } from '../../platform/slot.ts';
+import { createContactCalls } from './contact-calls.ts';
+import type { ContactCalls } from './contact-calls.ts';
+import { createCrmClient } from './crm-client.ts';
+import type { CrmClient } from './crm-client.ts';
+import { createLookUpPhone } from './phone-of-contact.ts';
+import { probeAddress } from './probe-address.ts';
+import type { Probe } from './probe-address.ts';
+import { RecentCrmCalls } from './recent-calls.ts';
+import type { RecentCalls } from './recent-calls.ts';
+import { NO_GRANTS } from './tokens.ts';
+import type { CrmGrants, CrmTokens } from './tokens.ts';
+import { createTransport } from './transport.ts';
+import type { Transport } from './transport.ts';
+import { createUpdateContact } from './update-contact.ts';
+import type { UpdateContact } from './update-contact.ts';
+
+export interface CrmRoom {
+  readonly tokens: Slot<CrmTokens>;
+  readonly grants: Slot<CrmGrants>;
+  readonly transport: Transport;
+  readonly client: CrmClient;
+  readonly contacts: ContactCalls;
+  readonly lookUpPhone: ReturnType<typeof createLookUpPhone>;
+  readonly updateContact: UpdateContact;
+  /** The newest calls for a location. */
+  callsOf(locationId: string): RecentCalls;
+  /** Calls an address once, in the way the CRM is called. */
+  probe(address: string): Promise<Probe>;
+}
+
+/** The calls to the CRM. */
+export function openCrm(
+  host: Host,
+  { crm, proxies, limits }: Pick<Config, 'crm' | 'proxies' | 'limits'>,
+): CrmRoom {
+  const { clock, metrics } = host;
+  const transport = createTransport({ clock, proxies });
+  host.stops('calls to the CRM', () => transport.close());
+  const tokens = new Slot<CrmTokens>('crm.tokens');
+  host.stops('tokens', () => tokens.close());
+  const recentCalls = new RecentCrmCalls(() => clock.now());
+  const client = createCrmClient({
+    transport,
+    host: crm.host,
+    apiVersion: crm.apiVersion,
+    tokens: {
+      bearer: (...wanted) => tokens.value.bearer(...wanted),
+      renew: (...rejected) => tokens.value.renew(...rejected),
+    },
+    clock,
+    callsPer10Sec: limits.crmCallsPer10Sec,
+    observe(operation, status, seconds, locationId) {
+      metrics.crmCall(operation, status, seconds);
+      recentCalls.add(locationId, operation, status);
+    },
+  });
+  metrics.readAtScrape('footbridge_crm_circuit_open', () => client.openCircuits);
+  const contacts = createContactCalls(client);
+  return {
+    tokens,
+    grants: new Slot<CrmGrants>('crm.grants', NO_GRANTS),
+    transport,
+    client,
+    contacts,
+    lookUpPhone: createLookUpPhone({ calls: contacts, clock }),
+    updateContact: createUpdateContact(client, contacts),
+    callsOf: (locationId) => recentCalls.of(locationId),
+    probe: (address) => probeAddress({ transport, clock }, address),
+  };
+}

@@ -1,0 +1,110 @@
+import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+import type { Host } from '../../platform/host.ts';
+import { Occurrence } from '../../platform/occurrence.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import { Slot } from '../../platform/slot.ts';
+import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { AssetsRoom } from '../assets/room.ts';
+import type { CrmRoom } from '../crm/room.ts';
+import type { SqlJournal } from '../journal/journal-sql.ts';
+import type { Texts } from '../journal/texts.ts';
+import type { Phones } from '../people/phones.ts';
+import { leaseChecks } from '../status/room.ts';
+import type { Switchboard } from '../switchboard/switchboard.ts';
+import { createConversationCalls } from './conversation-calls-http.ts';
+import type { ConversationCalls } from './crm-calls.ts';
+import { createInbound } from './deliver-inbound.ts';
+import type { Inbound } from './deliver-inbound.ts';
+import { OPEN } from './gate.ts';
+import type { Deliver, Gate } from './gate.ts';
+import { createSqlGuids } from './guids-sql.ts';
+import { createInboundCalls } from './inbound-calls-http.ts';
+import { createPrepareAttachments } from './prepare-attachments.ts';
+import { createUploadCalls } from './upload-calls-http.ts';
+
+export interface InboundRoomDeps {
+  readonly suspects: Suspects;
+  readonly phones: Phones;
+  readonly journal: SqlJournal;
+  readonly texts: Slot<Texts>;
+  readonly crm: CrmRoom;
+  readonly switchboard: Switchboard;
+  readonly files: Pick<AssetsRoom, 'assets' | 'index'>;
+}
+
+export interface InboundRoom {
+  readonly deliver: Deliver;
+  /** What happens to a message before it is delivered. */
+  readonly gate: Slot<Gate>;
+  /** The CRM has accepted a message. */
+  readonly delivered: Occurrence<[locationId: LocationId, frame: MessageReceivedFrame]>;
+  readonly prefer: Inbound['prefer'];
+  readonly conversations: ConversationCalls;
+  /** Deletes what no Mac sends again. */
+  prune(olderThanMs: number): Promise<unknown>;
+}
+
+/** The way of a message from a Mac to the CRM. */
+export function openInbound(
+  host: Host,
+  { suspects, phones, journal, texts, crm, switchboard, files }: InboundRoomDeps,
+  { crm: settings }: Pick<Config, 'crm'>,
+): InboundRoom {
+  const { metrics, database, clock, node } = host;
+  const guids = createSqlGuids({ database, clock, owner: node });
+  const conversations = createConversationCalls(crm.client);
+  const inbound = createInbound({
+    ...host,
+    ...leaseChecks(host, switchboard),
+    otherNodes: !host.isSingleNode,
+    journal,
+    guids,
+    suspects,
+    calls: createInboundCalls(crm.client, {
+      type: settings.inboundType,
+      conversationProviderId: settings.conversationProviderId,
+      sendAltId: settings.sendAltId,
+    }),
+    contacts: crm.contacts,
+    conversations,
+    settings,
+    attachments: createPrepareAttachments({
+      ...host,
+      ...files,
+      storage: settings.uploadAttachments ? createUploadCalls(crm.client) : undefined,
+    }),
+    texts,
+    phones,
+    count: metrics.inbound,
+    countLookUp: metrics.inboundLookUp,
+  });
+  host.stops('inbound', () => inbound.close());
+  metrics.readAtScrape('footbridge_inbound_oldest_unacked_seconds', () => inbound.oldestSec);
+  host.keepsAboutPeople({
+    section: 'contacts',
+    async read({ handles, locationIds }) {
+      const all = inbound.contactsOf(handles);
+      return all.filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId));
+    },
+    forget: (locationId) => inbound.forgetContacts(locationId),
+  });
+
+  const gate = new Slot<Gate>('inbound.gate', OPEN);
+  const delivered: InboundRoom['delivered'] = new Occurrence();
+  let gated: Deliver | undefined;
+  const deliver: Deliver = async (lease, frame) => {
+    const ack = await inbound.deliver(lease, frame);
+    if (ack !== 'retry' && ack.outcome === 'delivered') delivered.happened(lease.locationId, frame);
+    return ack;
+  };
+  return {
+    deliver: (lease, frame) => (gated ??= gate.value(deliver))(lease, frame),
+    gate,
+    delivered,
+    prefer: (...sent) => inbound.prefer(...sent),
+    conversations,
+    prune: (olderThanMs) => guids.prune(olderThanMs),
+  };
+}

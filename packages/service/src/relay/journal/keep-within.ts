@@ -1,0 +1,28 @@
+import type { Host } from '../../platform/host.ts';
+import type { Slot } from '../../platform/slot.ts';
+import type { SqlJournal } from './journal-sql.ts';
+import type { Retention } from './retention.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface KeepDeps {
+  readonly journal: SqlJournal;
+  readonly retention: Slot<Retention>;
+  /** Deletes what is as old as the oldest messages. */
+  readonly also: readonly ((olderThanMs: number) => Promise<unknown>)[];
+}
+
+/** Deletes the messages whose time is over, and what belongs to them. */
+export function keepWithin(
+  host: Host,
+  { journal, retention, also }: KeepDeps,
+  { retentionDays }: { readonly retentionDays: number },
+): void {
+  const kept = retentionDays * DAY_MS;
+  host.expires('pruning', 'journal.prune_failed', async () => {
+    const own = (await retention.value.list()).flatMap(({ locationId, journalDays }) =>
+      journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],
+    );
+    await Promise.all([journal.prune(kept, new Map(own)), ...also.map((prune) => prune(kept))]);
+  });
+}

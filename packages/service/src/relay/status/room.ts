@@ -1,0 +1,61 @@
+import type { Host } from '../../platform/host.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import type { CrmClient } from '../crm/crm-client.ts';
+import type { SqlJournal } from '../journal/journal-sql.ts';
+import type { Lease, Switchboard } from '../switchboard/switchboard.ts';
+import { createStatusReports } from './report-statuses.ts';
+import type { StatusReports } from './report-statuses.ts';
+import { createStatusCalls } from './status-calls-http.ts';
+
+export interface StatusDeps {
+  readonly journal: SqlJournal;
+  readonly client: CrmClient;
+  readonly switchboard: Switchboard;
+}
+
+/** What the CRM learns about each message, in order. */
+export function openStatus(
+  host: Host,
+  { journal, client, switchboard }: StatusDeps,
+  { crm, oauth }: Pick<Config, 'crm' | 'oauth'>,
+): StatusReports {
+  const { metrics } = host;
+  const statuses = createStatusReports({
+    ...host,
+    ...leaseChecks(host, switchboard),
+    journal,
+    otherNodes: host.isSingleNode ? undefined : switchboard,
+    oauthReady: oauth.state === 'ready',
+    calls: createStatusCalls(client, crm.statusWithGuid),
+    readLagMs: crm.readLagMs,
+    settleMs: crm.settleMs,
+    past: journal,
+    count: metrics.statusCall,
+    onRepeat: () => metrics.duplicate('message'),
+    onTerminal: metrics.statusTerminal,
+  });
+  switchboard.keepStatuses({
+    statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
+    async settle(locationId) {
+      const lateMs = await statuses.settle(locationId);
+      await journal.flush();
+      return lateMs;
+    },
+    async settleRejections(locationId, messageId) {
+      await statuses.settleRejections(locationId, messageId);
+      await journal.flush();
+    },
+  });
+  host.stops('statuses', async () => {
+    await statuses.close();
+    // The next owner of a location reads them.
+    await journal.flush();
+  });
+  return statuses;
+}
+
+/** How this node knows that it still owns a location. Only with other nodes it has to ask for it. */
+export const leaseChecks = ({ isSingleNode }: Pick<Host, 'isSingleNode'>, switchboard: Switchboard) => ({
+  isCurrent: (lease: Lease) => switchboard.isCurrent(lease),
+  ...(!isSingleNode && { confirm: (lease: Lease) => switchboard.confirm(lease) }),
+});

@@ -1,0 +1,138 @@
+import type { SendFrame } from '@footbridge/protocol/frames';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+import type { Host } from '../../platform/host.ts';
+import { Occurrence } from '../../platform/occurrence.ts';
+import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import { Slot } from '../../platform/slot.ts';
+import type { Suspects } from '../../platform/suspects/suspects.ts';
+import { Handovers } from '../accounts/handovers.ts';
+import type { Licenses } from '../accounts/licenses.ts';
+import type { CrmRoom } from '../crm/room.ts';
+import type { InboundRoom } from '../inbound/room.ts';
+import type { SqlJournal } from '../journal/journal-sql.ts';
+import type { Texts } from '../journal/texts.ts';
+import type { KeysRoom } from '../keys/room.ts';
+import { SignatureCheck } from '../keys/verify-signature.ts';
+import type { Phones } from '../people/phones.ts';
+import type { StatusReports } from '../status/report-statuses.ts';
+import type { Switchboard } from '../switchboard/switchboard.ts';
+import type { HandleAppEvent } from './app-events.ts';
+import { appEventsRoutes } from './app-events-routes.ts';
+import { NOBODY } from './check-opt-out.ts';
+import type { IsSuppressed } from './check-opt-out.ts';
+import { receiveWebhook } from './receive-webhook.ts';
+import { ReplayMemory } from './recognise-replay.ts';
+import { createSqlSeenRequests } from './seen-requests-sql.ts';
+import { webhookRoute } from './webhook-route.ts';
+import type { HandledRequest } from './webhook-route.ts';
+
+const DAY_MS = 86_400_000;
+const EVENTS_KEPT_MS = 7 * DAY_MS;
+const QUARTER_HOUR_MS = 900_000;
+
+export interface WebhookDeps {
+  readonly suspects: Suspects;
+  readonly phones: Phones;
+  readonly journal: SqlJournal;
+  readonly texts: Slot<Texts>;
+  readonly keys: KeysRoom;
+  readonly crm: CrmRoom;
+  readonly switchboard: Switchboard;
+  readonly licenses: Licenses;
+  readonly statuses: StatusReports;
+  readonly inbound: Pick<InboundRoom, 'prefer'>;
+}
+
+export interface WebhookRoom {
+  readonly route: ReturnType<typeof webhookRoute>;
+  /** Whether a person does not want texts. */
+  readonly optOuts: Slot<IsSuppressed>;
+  /** What handles the signed events of the CRM, by type. */
+  readonly appEvents: Map<string, HandleAppEvent>;
+  /** A text was forwarded to a Mac. */
+  readonly forwarded: Occurrence<[locationId: LocationId, frame: SendFrame]>;
+  /** A webhook was responded to. */
+  readonly handled: Occurrence<[HandledRequest]>;
+  /** Webhooks whose signature header is known but whose signature no key verifies. */
+  readonly rejectedSignatures: RecentOccurrences;
+}
+
+/** The way of a text from the CRM to a Mac, and the CRM's app events. */
+export async function openWebhook(
+  host: Host,
+  deps: WebhookDeps,
+  { crm: settings, limits, isTraced, isForeignApp }: WebhookSettings,
+): Promise<WebhookRoom> {
+  const { db, clock, log, metrics, changes } = host;
+  const { keys, crm, switchboard, licenses } = deps;
+  const seen = createSqlSeenRequests({ db, clock });
+  host.expires('pruning of signed requests', 'replay.prune_failed', () => seen.prune());
+  const handovers = await Handovers.open({ licenses, changes, clock, log });
+  host.stops('handovers', () => handovers.close());
+  const optOuts = new Slot<IsSuppressed>('webhook.optOuts', NOBODY);
+  const appEvents: WebhookRoom['appEvents'] = new Map();
+  const forwarded: WebhookRoom['forwarded'] = new Occurrence();
+  const handled: WebhookRoom['handled'] = new Occurrence();
+  const rejectedSignatures = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
+  const receive = receiveWebhook({
+    ...host,
+    ...deps,
+    ...keys.signatures,
+    contacts: { lookUp: crm.lookUpPhone, prefer: deps.inbound.prefer },
+    forwarding: {
+      async send(locationId, frame) {
+        const outcome = await switchboard.send(locationId, frame);
+        if (outcome === 'written') forwarded.happened(locationId, frame);
+        return outcome;
+      },
+    },
+    reports: deps.statuses,
+    optOuts,
+    onForwarded: metrics.routed,
+    replays: limits.replayMemory
+      ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
+      : undefined,
+    onReplay: () => metrics.duplicate('webhook'),
+    handedOverAt: (locationId) => handovers.of(locationId),
+    onDelivered: () => metrics.duplicate('message'),
+    settings: {
+      ...limits,
+      acceptedTypes: settings.acceptedTypes,
+      sendAltId: settings.sendAltId,
+      isTraced: isTraced,
+    },
+  });
+  host.publicRoutes(
+    appEventsRoutes({
+      signatures: new SignatureCheck(keys.signatures),
+      handlers: appEvents,
+      replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
+      onReplay: () => metrics.duplicate('event'),
+      isForeign: isForeignApp,
+      now: () => clock.now(),
+      log,
+      onUnsigned: (fault) => keys.rejected(fault),
+    }),
+  );
+  const route = webhookRoute({
+    receive,
+    onResponse(webhook) {
+      metrics.webhook(webhook.path, webhook.status, webhook.code, webhook.ms / 1000);
+      handled.happened(webhook);
+    },
+    onUnsigned(fault) {
+      keys.rejected(fault);
+      if (fault.header !== null) rejectedSignatures.add('webhooks');
+    },
+  });
+  return { route, optOuts, appEvents, forwarded, handled, rejectedSignatures };
+}
+
+export interface WebhookSettings extends Pick<Config, 'crm' | 'limits'> {
+  /** Whether messages are traced. */
+  readonly isTraced: boolean;
+  /** Whether an event with this app id belongs to another app. */
+  readonly isForeignApp: (appId: unknown) => boolean;
+}
