@@ -4,8 +4,9 @@ import { join } from 'node:path';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { asDeviceId } from '@footbridge/protocol/ids';
-import { createSystemClock } from '@footbridge/runtime/clock';
+import { createSystemClock, every as repeat } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
+import { ClockGuard } from '@footbridge/runtime/clock-guard';
 import { noFailpoints } from '@footbridge/runtime/failpoints';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import { Lifecycle } from '@footbridge/runtime/lifecycle';
@@ -23,6 +24,7 @@ import type { AgentReport, LocalCalls } from './edges/local-socket/local-calls.t
 import { openLocalSocket } from './edges/local-socket/local-server.ts';
 import { isScreenLocked } from './edges/screen-lock.ts';
 import { ScratchFolder } from './edges/scratch.ts';
+import { askServiceTime } from './edges/service-time.ts';
 import { openStickerImages } from './edges/sticker-images.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
@@ -30,6 +32,7 @@ import type { SessionSettings } from './edges/websocket-session.ts';
 import { JournalTooOldError, LocationFixedError, NoEngineError } from './errors.ts';
 import { Canary } from './flows/canary/canary.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
+import { forgetClockDoubt, recordClockVerdict } from './flows/link/clock-doubt.ts';
 import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
 import type { LinkState } from './flows/link/link-state.ts';
 import { Link } from './flows/link/link.ts';
@@ -100,12 +103,23 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     life.add('journal', () => journal.close());
     const served = claimLocation(journal, config.location);
     if (served !== config.location) throw new LocationFixedError(config.dataDir, served, config.location);
-    journal.prune(clock.now() - RETENTION_MS);
+    forgetClockDoubt(journal);
+    const stopping = new AbortController();
+    life.add('time of the service', () => stopping.abort());
+    const clockGuard = new ClockGuard({
+      clock,
+      witnesses: {
+        ask: () => askServiceTime(config.url, stopping.signal),
+        newestRow: () => newestEntry(journal),
+      },
+      changed: (verdict) => recordClockVerdict(verdict, journal, log),
+    });
     const stickers = await openStickerImages(config.dataDir, log);
     life.add('sticker images', () => stickers.close());
     const memory = noteMemory(journal, 'message-store');
     const simulated = config.simulate ? simulateMessages(config, memory, clock) : undefined;
-    const messages = simulated ?? (await openMessages(config, { ...deps, journal, memory, clock }));
+    const messages =
+      simulated ?? (await openMessages(config, { ...deps, journal, memory, clock, clockGuard }));
     life.add('messages', () => messages.close());
 
     const enrolment = await createEnrolment(config, messages.environment().macos, log);
@@ -275,8 +289,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       'checkpoints',
       every(config.healthMs, log, () => journal.walCheckpoint()),
     );
-    const prune = () => journal.prune(clock.now() - RETENTION_MS);
-    life.add('pruning', every(PRUNE_INTERVAL_MS, log, prune));
+    life.add('pruning', pruneHourly(journal, { clock, clockGuard, log }));
     const stop = async () => {
       await life.close();
       if (failures.length > 0)
@@ -403,11 +416,13 @@ function openMessages(
     readonly journal: Journal;
     readonly memory: StoreMemory;
     readonly clock: Clock;
+    readonly clockGuard: ClockGuard;
   },
 ): Promise<Messages> {
-  const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {} } = deps;
+  const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {}, clockGuard } = deps;
+  const mayDelete = () => clockGuard.verdict?.agrees === true;
   if (config.engine === 'macos')
-    return MacMessages.open({ ...mac, memory, clock, uiAutomation: config.uiAutomation });
+    return MacMessages.open({ ...mac, memory, clock, uiAutomation: config.uiAutomation, mayDelete });
   return BlueBubblesMessages.open({
     ...mac,
     url: config.bluebubblesUrl,
@@ -561,16 +576,43 @@ function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receive
   );
 }
 
+/** Deletes old entries now and every hour, while the clock is right. */
+function pruneHourly(
+  journal: Journal,
+  { clock, clockGuard, log }: { readonly clock: Clock; readonly clockGuard: ClockGuard; readonly log: Log },
+): () => void {
+  let isClosed = false;
+  const prune = async () => {
+    try {
+      // The journal may have been closed meanwhile.
+      if ((await clockGuard.mayDelete()) && !isClosed) journal.prune(clock.now() - RETENTION_MS);
+    } catch (error) {
+      if (!isClosed) logMaintenanceFailure(log, error);
+    }
+  };
+  void prune();
+  const stop = repeat(clock, PRUNE_INTERVAL_MS, () => void prune());
+  return () => {
+    isClosed = true;
+    stop();
+  };
+}
+
+function newestEntry({ jobs, inbox }: Journal): number | null {
+  const times = [jobs.lastDeliveredAt(), inbox.lastSeenAt()].filter((time) => time !== undefined);
+  return times.length === 0 ? null : Math.max(...times);
+}
+
+const logMaintenanceFailure = (log: Log, error: unknown) =>
+  log.error({ event: 'journal.maintenance_failed', err: error }, 'journal maintenance failed, will retry');
+
 /** Runs `task` at an interval. A failure, such as a full disk, is logged and retried at the next tick. */
 function every(ms: number, log: Log, task: () => void): () => void {
   const timer = setInterval(() => {
     try {
       task();
     } catch (error) {
-      log.error(
-        { event: 'journal.maintenance_failed', err: error },
-        'journal maintenance failed, will retry',
-      );
+      logMaintenanceFailure(log, error);
     }
   }, ms);
   timer.unref();

@@ -65,6 +65,8 @@ export class ScriptedService {
   /** Statuses for the next uploads. After these, uploads are accepted. */
   assetRejections: number[] = [];
   readonly assets: Asset[] = [];
+  /** Its clock. Undefined: it does not say the time. */
+  time: () => number | undefined = Date.now;
   autoRegister = true;
   autoAck = true;
   window = 64;
@@ -307,7 +309,13 @@ export class ScriptedService {
     for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
     const { status, headers, body } = this.#respond(request, bytes);
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    const time = this.time();
+    response.sendDate = false;
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(time !== undefined && { date: new Date(time).toUTCString() }),
+      ...headers,
+    });
     response.end(body === undefined ? undefined : JSON.stringify(body));
   }
 

@@ -11,6 +11,7 @@ import { journalPath, makeDataDir } from '../edges/data-dir.ts';
 import { findToken, tokenPath } from '../edges/enrolment/token-file.ts';
 import { reasonToStayAway } from '../edges/stay-away.ts';
 import { JournalTooNewError, JournalTooOldError } from '../errors.ts';
+import { readClockDoubt } from '../flows/link/clock-doubt.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
 import { thisInstallation } from '../install/installation.ts';
 import { checkAgent } from './check-agent.ts';
@@ -107,6 +108,7 @@ function checkJournal({ dataDir = '', location }: Settings): Finding {
     const { rejected, setAside } = journal.outbox.counts();
     const waiting = journal.jobs.pendingCount();
     const served = servedLocation(journal);
+    const doubt = readClockDoubt(journal);
     journal.close();
     if (location !== undefined && served !== undefined && served !== location)
       return {
@@ -123,6 +125,12 @@ function checkJournal({ dataDir = '', location }: Settings): Finding {
         next: 'Ask the operator of the service to redeliver them',
       };
     }
+    if (doubt !== undefined)
+      return warning(
+        'Journal',
+        `old entries are not deleted, because the clock of this Mac is in doubt: ${doubt}`,
+        'Turn on "Set time and date automatically". If the time is right, check the connection to the service, then restart the agent',
+      );
     return { check: 'Journal', verdict: 'ok', detail: `readable, ${waiting} jobs waiting` };
   } catch (error) {
     return unreadableJournal(journalPath(dataDir), error);

@@ -60,6 +60,8 @@ export interface MacMessagesOptions {
   readonly clock: Clock;
   /** Whether the owner allows UI automation. */
   readonly uiAutomation: boolean;
+  /** Whether the clock is right enough to delete old files. Default: it is. */
+  readonly mayDelete?: () => boolean;
 }
 
 /**
@@ -164,6 +166,7 @@ export class MacMessages implements Messages {
       lastDispatch: this.#lastDispatch,
       stagingFolders: folder === undefined ? [messages, container] : [this.#stagingFolders[folder]],
       onDispatched,
+      mayDelete: this.#options.mayDelete ?? (() => true),
     });
     // Only a selftest uses it, so no later send would remove the file.
     if (folder === 'pictures') await rm(pictures, { recursive: true, force: true });

@@ -412,6 +412,7 @@ describe('M3 a file', () => {
       clock: systemClock,
       startMessages: () => Promise.resolve(),
       stagingFolders: folders(second()),
+      mayDelete: () => true,
     };
     const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     expect(await sendMessage(await file('a.txt'), destination, deps)).toMatchObject(outcome);

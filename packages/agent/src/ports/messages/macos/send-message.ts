@@ -23,6 +23,8 @@ export interface SendDeps extends Omit<DispatchDeps, 'position'> {
   readonly onDispatched?: (() => void) | undefined;
   /** One or two folders that Messages can read, the better one first. */
   readonly stagingFolders: readonly [first: string, second?: string];
+  /** Whether old files may be deleted. */
+  readonly mayDelete: () => boolean;
 }
 
 const TEXT_BUDGET_MS = 30_000;
@@ -66,7 +68,7 @@ async function attemptFile(
 ): Promise<SendResult> {
   let file: LocalFile;
   try {
-    file = await stageFile(folder, message.file, deps.clock.now());
+    file = await stageFile(folder, message.file, deps.mayDelete() ? deps.clock.now() : undefined);
   } catch {
     return failed('IMESSAGE_ERROR', NOT_STAGED);
   }

@@ -12,13 +12,18 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Copies a file to a folder that Messages may read: its sandbox keeps it out of all others. Each file has a folder of its own. The
- * bytes are copied without extended attributes, so that the copy is not in quarantine. Removes the files of earlier days.
+ * bytes are copied without extended attributes, so that the copy is not in quarantine. Removes the files of earlier days, unless it is not
+ * known what time it is.
  */
-export async function stageFile(folder: string, file: LocalFile, now: number): Promise<LocalFile> {
+export async function stageFile(
+  folder: string,
+  file: LocalFile,
+  now: number | undefined,
+): Promise<LocalFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // A link would lead the file, and the cleanup, to another place.
   if (!(await lstat(folder)).isDirectory()) throw new Error('The staging folder is not a folder');
-  await sweepStaged(folder, now);
+  if (now !== undefined) await sweepStaged(folder, now);
   const name = stagedName(file.name);
   const path = join(folder, randomUUID(), name);
   await mkdir(dirname(path), { mode: 0o700 });
