@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Clock } from '@footbridge/runtime/clock';
 import { activate, connectMac } from '@footbridge/testkit/mac';
+import type { Mac } from '@footbridge/testkit/mac';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
@@ -21,6 +22,7 @@ const fixture = (name: string) =>
 interface Started {
   bridge: RunningBridge;
   token: string;
+  mac: Mac;
   upload: (
     bytes: Uint8Array<ArrayBuffer> | string,
     headers?: Record<string, string>,
@@ -28,14 +30,14 @@ interface Started {
   operator: (path: string) => Promise<unknown>;
 }
 
-async function start(env: Record<string, string> = {}, clock?: Clock): Promise<Started> {
+async function start(env: Record<string, string> = {}, maxSeats = 5, clock?: Clock): Promise<Started> {
   const bridge = await startBridge(env, { clock });
   cleanup.add(() => bridge.stop());
   const headers = { Authorization: `Bearer ${bridge.operatorToken}`, 'Content-Type': 'application/json' };
   const made = await fetch(`${bridge.operatorUrl}/operator/licenses`, {
     method: 'POST',
     headers,
-    body: JSON.stringify({ label: 'test', maxSeats: 5 }),
+    body: JSON.stringify({ label: 'test', maxSeats }),
   });
   const { key } = (await made.json()) as { key: string };
   const { deviceToken = '' } = await activate(bridge.url, { licenseKey: key });
@@ -45,6 +47,7 @@ async function start(env: Record<string, string> = {}, clock?: Clock): Promise<S
   return {
     bridge,
     token: deviceToken,
+    mac,
     async upload(bytes, more = {}) {
       const answer = await fetch(`${bridge.url}/mac/assets`, {
         method: 'POST',
@@ -220,6 +223,55 @@ describe('attachments', () => {
     expect((await upload(Buffer.alloc(50_000, 1))).status).toBe(201);
   });
 
+  /** Connects the Mac for another location. */
+  async function move({ bridge, token, mac, operator }: Started, locationId: string): Promise<Mac> {
+    mac.terminate();
+    const next = await connectMac(bridge.url, { token });
+    cleanup.add(() => next.close());
+    await next.register(locationId);
+    await until(async () => {
+      const { locations } = (await operator('/operator/locations')) as {
+        locations: { locationId: string; connected: unknown }[];
+      };
+      return locations.every(
+        (location) => (location.connected !== null) === (location.locationId === locationId),
+      );
+    });
+    return next;
+  }
+
+  it('T53 enforces the quota of a license over all locations that its Macs serve', async () => {
+    const started = await start({ ASSET_QUOTA_MB: '1', ASSET_QUOTA_SEAT_MB: '1' }, 2);
+    const { upload, operator } = started;
+    const { licenses } = (await operator('/operator/licenses')) as { licenses: { id: string }[] };
+    const ofLicense = () => operator(`/operator/assets?licenseId=${licenses[0]?.id}`);
+    expect((await upload(Buffer.alloc(900_000, 1))).status).toBe(201);
+    const mac = await move(started, 'loc2');
+    expect((await upload(Buffer.alloc(900_000, 1))).status).toBe(201);
+    await move({ ...started, mac }, 'loc3');
+    const { status, body } = await upload(Buffer.alloc(900_000, 1));
+    expect([status, body]).toMatchObject([507, { code: 'INSUFFICIENT_STORAGE' }]);
+    expect(body).toMatchObject({ message: expect.stringContaining('ASSET_QUOTA_SEAT_MB') });
+    expect(await ofLicense()).toEqual({ count: 2, bytes: 1_800_000 });
+    // What fits is stored, and a refused file does not count.
+    expect((await upload(Buffer.alloc(100_000, 1))).status).toBe(201);
+    expect(await ofLicense()).toEqual({ count: 3, bytes: 1_900_000 });
+    expect(await operator('/operator/assets?locationId=loc3')).toEqual({ count: 1, bytes: 100_000 });
+    expect(await operator('/operator/assets?licenseId=lic_none')).toEqual({ count: 0, bytes: 0 });
+  });
+
+  it('T53 enforces the quota of a license over concurrent uploads', async () => {
+    const { upload, operator } = await start({ ASSET_QUOTA_SEAT_MB: '1' }, 1);
+    const statuses = await Promise.all(
+      Array.from({ length: 6 }, async () => (await upload(Buffer.alloc(300_000, 1))).status),
+    );
+    const stored = statuses.filter((status) => status === 201).length;
+    expect(statuses.filter((status) => status === 507)).toHaveLength(6 - stored);
+    expect(stored).toBeGreaterThan(0);
+    expect(stored).toBeLessThanOrEqual(3);
+    expect(await operator('/operator/assets')).toEqual({ count: stored, bytes: stored * 300_000 });
+  });
+
   it('T53 counts converted files towards the quota, also while another upload is in progress', async () => {
     const { bridge, token, upload, operator } = await start({ ASSET_QUOTA_MB: '1' });
     void announce(bridge.url, token, 100_000);
@@ -275,7 +327,7 @@ describe('attachments', () => {
 
   it('aborts an upload that stalls for 10 seconds and keeps nothing of it', async () => {
     const clock = new SkippingClock();
-    const { bridge, token, operator } = await start({}, clock);
+    const { bridge, token, operator } = await start({}, 5, clock);
     const incoming = () => readdirSync(join(bridge.dataDir, 'assets/incoming')).length;
     let outcome: number | 'cut' | undefined;
     void announce(bridge.url, token, 1_000_000, 100_000).then((end) => (outcome = end));

@@ -182,6 +182,7 @@ export const showDiagnosis = call('GET', '/operator/diagnosis', {
 export const countAssets = call('GET', '/operator/assets', {
   summary: 'The number and total size of stored attachments',
   locations: 'none',
-  query: strict({}, { locationId: cursor }),
+  query: strict({}, { locationId: cursor, licenseId: rowId }),
   response: object({ count, bytes: count }),
+  notes: '`licenseId`: those that the Macs of this license sent. Only one of the two is used.',
 });

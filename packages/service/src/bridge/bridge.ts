@@ -212,7 +212,7 @@ async function compose(
     life,
   });
   const keys = await openKeys(host, { ...config.crm, ...config.limits });
-  const files = await openAssets(host, { suspects, hashes, retention: ownRetention }, config);
+  const files = await openAssets(host, { licenses, suspects, hashes, retention: ownRetention }, config);
   const crm = openCrm(host, config);
   clockGuard.witnessedBy({
     async ask() {

@@ -111,6 +111,7 @@ export interface Config {
   readonly assets: AssetsConfig & {
     readonly retentionDays: number;
     readonly quotaBytes: number;
+    readonly quotaBytesPerSeat: number;
     readonly convertHeic: boolean;
   };
   readonly alerts: AlertsConfig;
@@ -433,6 +434,7 @@ function build(settings: Settings): Config {
       ...assetsOf(settings, dataDir),
       retentionDays: value(settings.assetRetentionDays),
       quotaBytes: value(settings.assetQuotaMb) * 1_000_000,
+      quotaBytesPerSeat: value(settings.assetQuotaSeatMb) * 1_000_000,
       convertHeic: value(settings.mediaHeic) === 'on',
     },
     alerts: alertsOf(settings),

@@ -706,6 +706,13 @@ export const SETTINGS = {
     wholeNumber(1, 100_000_000),
     'Maximum megabytes of attachments per location.',
   ),
+  assetQuotaSeatMb: define(
+    'Assets',
+    'ASSET_QUOTA_SEAT_MB',
+    '10240',
+    wholeNumber(1, 100_000_000),
+    'Maximum megabytes of attachments per license, for each of its seats, over all its locations.',
+  ),
   mediaHeic: define(
     'Assets',
     'MEDIA_HEIC',

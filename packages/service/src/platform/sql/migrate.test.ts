@@ -10,6 +10,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { createSqlAssetIndex } from '../../relay/assets/asset-index-sql.ts';
 import { createSqlGuids } from '../../relay/inbound/guids-sql.ts';
 import { createSqlJournal } from '../../relay/journal/journal-sql.ts';
 import { keyedHash } from '../../relay/people/keyed-hash.ts';
@@ -132,6 +133,25 @@ describe('migrate', () => {
     });
     await guids.close();
     await journal.close();
+    await database.close();
+  });
+
+  it('counts files from before they belonged to a license for the license that owns their location', async () => {
+    const file = join(folder, 'before-files-of-a-license.sqlite');
+    const sqlite = openSqlite(file);
+    await migrateSqlite(sqlite, { to: '0030-reopened-issues' });
+    sqlite.exec(`
+      INSERT INTO licenses (id, label, key_hash, key_hint, max_seats, status, created_at, updated_at)
+        VALUES ('lic', 'Office', 'hash', 'ABCDE', 1, 'active', 1, 1);
+      INSERT INTO locations (location_id, license_id, state, created_at, updated_at)
+        VALUES ('owned', 'lic', 'bound', 1, 1), ('free', NULL, 'released', 1, 1);
+      INSERT INTO assets (id, location_id, name, content_type, size, sha256, created_at, expires_at)
+        VALUES ('a', 'owned', 'a', 'image/png', 10, '', 1, 9), ('b', 'owned', 'b', 'image/png', 20, '', 1, 9),
+          ('c', 'free', 'c', 'image/png', 40, '', 1, 9), ('d', 'unknown', 'd', 'image/png', 80, '', 1, 9)`);
+    sqlite.close();
+    const database = await openDatabase({ engine: 'sqlite', file }, () => {});
+    const index = createSqlAssetIndex({ database, clock: new FakeClock(), hashes: () => [] });
+    expect(await index.totals({ licenseId: 'lic' })).toEqual({ count: 2, bytes: 30 });
     await database.close();
   });
 

@@ -541,6 +541,25 @@ const reopenedIssues: Migration = {
   },
 };
 
+/** Files count towards the quota of the license whose Mac sent them. Those of earlier versions count towards that of the owner of their location. */
+const filesOfLicense: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('assets').addColumn('license_id', 'text').execute();
+    await sql`UPDATE assets SET license_id =
+      (SELECT license_id FROM locations WHERE locations.location_id = assets.location_id)`.execute(db);
+    await db.schema
+      .createTable('license_asset_totals')
+      .addColumn('license_id', 'text', (c) => c.primaryKey())
+      .addColumn('files', 'bigint', (c) => c.notNull())
+      .addColumn('bytes', 'bigint', (c) => c.notNull())
+      .execute();
+    await sql`INSERT INTO license_asset_totals (license_id, files, bytes)
+      SELECT license_id, count(*), sum(size) FROM assets WHERE license_id IS NOT NULL GROUP BY license_id`.execute(
+      db,
+    );
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -584,4 +603,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0028-deleted-locations': deletedLocations,
   '0029-pages-of-lists': pagesOfLists,
   '0030-reopened-issues': reopenedIssues,
+  '0031-files-of-a-license': filesOfLicense,
 };

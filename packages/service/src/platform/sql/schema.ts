@@ -137,11 +137,15 @@ export interface Schema {
   };
   /** Steps recorded later, or by another node. */
   message_steps: { message_id: string; seq: number; at: number; step: string; detail: string | null };
+  /** The totals of `assets` per license of the Mac that sent them. */
+  license_asset_totals: { license_id: string; files: number; bytes: number };
   /** The totals of `assets` per location. */
   asset_totals: { location_id: string; files: number; bytes: number };
   assets: {
     id: string;
     location_id: string;
+    /** Of the Mac that sent it; null for a file of an earlier version. */
+    license_id: string | null;
     name: string;
     content_type: string;
     size: number;

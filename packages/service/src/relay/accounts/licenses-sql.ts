@@ -24,6 +24,7 @@ export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
     createLicense: (license) => licenses.create(license),
     changeLicense: (id, change) => licenses.change(id, change),
     listLicenses: (page) => licenses.list(page),
+    maxSeats: (licenseId) => licenses.maxSeats(licenseId),
     activate: (request) => devices.activate(request),
     createPairingCode: (code) => pairingCodes.create(code),
     pair: (request) => pairingCodes.pair(request),
@@ -99,6 +100,13 @@ class SqlLicenses {
       await save(tx, changed);
       return { kind: 'changed', license: licenseOf(changed, used), before: row.status };
     });
+  }
+
+  async maxSeats(id: string): Promise<number> {
+    const row = await this.#store.read('licenses cannot be read', (db) =>
+      db.selectFrom('licenses').select('max_seats').where('id', '=', id).executeTakeFirst(),
+    );
+    return row?.max_seats ?? 0;
   }
 
   async list(page: TimedPage | undefined): Promise<License[]> {

@@ -75,6 +75,8 @@ export function licensesContract(name: string, createEngine: () => Promise<Licen
           ({ createdAt: at, id }) => ({ at, id }),
         );
         expect(walked).toEqual(await otherNode.listLicenses());
+        expect(await otherNode.maxSeats(walked[0]?.id ?? '')).toBe(3);
+        expect(await otherNode.maxSeats('lic_none')).toBe(0);
         expect(walked.map(({ seats }) => seats.used).toSorted((one, other) => one - other)).toEqual([
           0, 0, 1, 1, 2,
         ]);

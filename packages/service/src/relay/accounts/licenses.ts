@@ -188,6 +188,9 @@ export interface Licenses {
   /** Lists all licenses or a page of them, by their creation and id. */
   listLicenses(page?: TimedPage): Promise<License[]>;
 
+  /** Resolves with 0 when the license is unknown. */
+  maxSeats(licenseId: string): Promise<number>;
+
   activate(request: ActivationRequest): Promise<Activation>;
   /** Creates a code for the license that owns the location. Removes codes that ended a day ago. */
   createPairingCode(code: {

@@ -30,6 +30,7 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     const record = (id: string, locationId: string) => ({
       id,
       locationId,
+      licenseId: `lic of ${locationId}`,
       name: 'photo.jpg',
       contentType: 'image/jpeg',
       size: 10,
@@ -46,11 +47,17 @@ describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
     await sql`DELETE FROM assets WHERE id = 'b'`.execute(database.db);
     expect(await index.totals()).toEqual({ count: 2, bytes: 20 });
     await index.recount();
-    expect(await index.totals('loc1')).toEqual({ count: 2, bytes: 20 });
-    expect(await index.totals('loc2')).toEqual({ count: 0, bytes: 0 });
+    for (const [of, count] of [
+      ['loc1', 2],
+      ['loc2', 0],
+    ] as const) {
+      expect(await index.totals({ locationId: of })).toEqual({ count, bytes: 10 * count });
+      expect(await index.totals({ licenseId: `lic of ${of}` })).toEqual({ count, bytes: 10 * count });
+    }
     // Removing a file that was not counted when it was added does not leave a negative total.
     for (const id of ['a', 'c']) await index.remove(id);
     expect(await index.totals()).toEqual({ count: 0, bytes: 0 });
+    expect(await index.totals({ licenseId: 'lic of loc1' })).toEqual({ count: 0, bytes: 0 });
     await database.close();
   });
 });

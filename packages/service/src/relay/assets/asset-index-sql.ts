@@ -36,6 +36,17 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
             })),
           )
           .execute();
+        if (record.licenseId === null) return;
+        await tx
+          .insertInto('license_asset_totals')
+          .values({ license_id: record.licenseId, files: 1, bytes: record.size })
+          .onConflict((conflict) =>
+            conflict.column('license_id').doUpdateSet((total) => ({
+              files: total('license_asset_totals.files', '+', 1),
+              bytes: total('license_asset_totals.bytes', '+', record.size),
+            })),
+          )
+          .execute();
       });
     },
     async find(id) {
@@ -62,13 +73,19 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
         const removed = await tx
           .deleteFrom('assets')
           .where('id', '=', id)
-          .returning(['location_id', 'size'])
+          .returning(['location_id', 'license_id', 'size'])
           .executeTakeFirst();
         if (removed === undefined) return;
         await tx
           .updateTable('asset_totals')
           .set((total) => ({ files: total('files', '-', 1), bytes: total('bytes', '-', removed.size) }))
           .where('location_id', '=', removed.location_id)
+          .execute();
+        if (removed.license_id === null) return;
+        await tx
+          .updateTable('license_asset_totals')
+          .set((total) => ({ files: total('files', '-', 1), bytes: total('bytes', '-', removed.size) }))
+          .where('license_id', '=', removed.license_id)
           .execute();
       });
     },
@@ -102,7 +119,15 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
         .where('location_id', '=', locationId)
         .execute();
     },
-    async totals(locationId) {
+    async totals(of) {
+      if (of !== undefined && 'licenseId' in of) {
+        const total = await db
+          .selectFrom('license_asset_totals')
+          .select(['files', 'bytes'])
+          .where('license_id', '=', of.licenseId)
+          .executeTakeFirst();
+        return { count: total?.files ?? 0, bytes: total?.bytes ?? 0 };
+      }
       // PostgreSQL returns the sum of 64-bit integers as a string.
       const all = db
         .selectFrom('asset_totals')
@@ -111,7 +136,7 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
           fn.sum<number | string | null>('bytes').as('bytes'),
         ]);
       const { files, bytes } = await (
-        locationId === undefined ? all : all.where('location_id', '=', locationId)
+        of === undefined ? all : all.where('location_id', '=', of.locationId)
       ).executeTakeFirstOrThrow();
       return { count: Number(files ?? 0), bytes: Number(bytes ?? 0) };
     },
@@ -121,6 +146,7 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
 const toRow = (record: AssetRecord): Omit<Schema['assets'], 'sender_hash'> => ({
   id: record.id,
   location_id: record.locationId,
+  license_id: record.licenseId,
   name: record.name,
   content_type: record.contentType,
   size: record.size,
@@ -134,6 +160,7 @@ const toRow = (record: AssetRecord): Omit<Schema['assets'], 'sender_hash'> => ({
 const toRecord = (row: Selectable<Schema['assets']>): AssetRecord => ({
   id: row.id,
   locationId: row.location_id,
+  licenseId: row.license_id,
   name: row.name,
   contentType: row.content_type,
   size: row.size,

@@ -24,6 +24,7 @@ export function assetIndexContract(
     const record = (id: string, more: Partial<AssetRecord> = {}): AssetRecord => ({
       id,
       locationId: 'loc1',
+      licenseId: 'lic_1',
       name: 'photo.jpg',
       contentType: 'image/jpeg',
       size: 5_000_000_000,
@@ -87,10 +88,23 @@ export function assetIndexContract(
       await engine.index.add(record('a', { size: 10 }));
       await engine.index.add(record('b', { size: 20 }));
       await engine.index.add(record('c', { size: 5_000_000_000, locationId: 'loc2' }));
-      expect(await engine.index.totals('loc1')).toEqual({ count: 2, bytes: 30 });
+      expect(await engine.index.totals({ locationId: 'loc1' })).toEqual({ count: 2, bytes: 30 });
       expect(await engine.index.totals()).toEqual({ count: 3, bytes: 5_000_000_030 });
       for (const id of ['a', 'a', 'unknown']) await engine.index.remove(id);
-      expect(await engine.index.totals('loc1')).toEqual({ count: 1, bytes: 20 });
+      expect(await engine.index.totals({ locationId: 'loc1' })).toEqual({ count: 1, bytes: 20 });
+    });
+
+    it('T53 sums up one license over its locations', async () => {
+      const of = (licenseId: string) => engine.index.totals({ licenseId });
+      await engine.index.add(record('a', { size: 10 }));
+      await engine.index.add(record('b', { size: 5_000_000_000, locationId: 'loc2' }));
+      await engine.index.add(record('c', { size: 30, licenseId: 'lic_2' }));
+      await engine.index.add(record('d', { size: 40, licenseId: null }));
+      expect(await of('lic_1')).toEqual({ count: 2, bytes: 5_000_000_010 });
+      for (const id of ['a', 'a', 'd', 'unknown']) await engine.index.remove(id);
+      expect(await of('lic_1')).toEqual({ count: 1, bytes: 5_000_000_000 });
+      expect(await of('lic_2')).toEqual({ count: 1, bytes: 30 });
+      expect(await of('lic_none')).toEqual({ count: 0, bytes: 0 });
     });
   });
 }

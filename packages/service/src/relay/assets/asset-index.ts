@@ -2,6 +2,8 @@
 export interface AssetRecord {
   readonly id: string;
   readonly locationId: string;
+  /** The license of the Mac that sent the file; null for a file of an earlier version. */
+  readonly licenseId: string | null;
   readonly name: string;
   readonly contentType: string;
   readonly size: number;
@@ -37,8 +39,8 @@ export interface AssetIndex {
   ofSender(handle: string, locationIds?: readonly string[]): Promise<AssetRecord[]>;
   /** Changes how long the files of a location are kept, from when each was stored. */
   keepFor(locationId: string, ms: number): Promise<void>;
-  /** Sums up one location, or all of them. */
-  totals(locationId?: string): Promise<AssetTotals>;
+  /** Sums up one location or one license, or all of them. */
+  totals(of?: { readonly locationId: string } | { readonly licenseId: string }): Promise<AssetTotals>;
   /** Corrects the totals after nodes of an earlier version added or removed files without updating them. */
   recount(): Promise<void>;
 }

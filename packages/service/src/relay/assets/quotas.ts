@@ -1,5 +1,16 @@
 import type { StoreOutcome } from './assets.ts';
 
+/** Why a file is not stored. */
+export type QuotaReason = 'quota' | 'license_quota';
+
+/** A quota that an upload counts towards. */
+export interface Quota {
+  readonly reason: QuotaReason;
+  /** The location or the license. */
+  readonly id: string;
+  readonly limit: number;
+}
+
 interface Account {
   uploads: number;
   /** Bytes of recorded files, as last read. */
@@ -10,93 +21,111 @@ interface Account {
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** Stores a file unless it exceeds the quota. */
+/** Stores a file unless it exceeds a quota. */
 export type StoreWithin = (
   bytes: Bytes,
   store: (counted: Bytes) => Promise<StoreOutcome>,
-) => Promise<StoreOutcome | { readonly stored: false; readonly reason: 'quota' }>;
+) => Promise<StoreOutcome | { readonly stored: false; readonly reason: QuotaReason }>;
 
 /**
- * Keeps the files of a location within its quota: those received, those converted from them, and those of concurrent uploads, which
- * share one account. The stored total is read again for each upload, because other nodes store files too.
+ * Keeps the files of a location and of a license within their quotas: those received, those converted from them, and those of concurrent
+ * uploads, which share their accounts. The stored totals are read again for each upload, because other nodes store files too.
  */
 export class Quotas {
-  readonly #limit: number;
-  readonly #storedBytes: (locationId: string) => Promise<number>;
+  readonly #storedBytes: (quota: Quota) => Promise<number>;
   readonly #accounts = new Map<string, Account>();
 
-  constructor(limit: number, storedBytes: (locationId: string) => Promise<number>) {
-    this.#limit = limit;
+  constructor(storedBytes: (quota: Quota) => Promise<number>) {
     this.#storedBytes = storedBytes;
   }
 
   /** Runs an upload that stores its files with the given function and records them before it resolves. */
   async within<Outcome>(
-    locationId: string,
+    quotas: readonly Quota[],
     upload: (store: StoreWithin) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const account = this.#enter(locationId);
+    const accounts = quotas.map((quota) => this.#enter(quota));
     let size = 0;
-    const release = (bytes: number) => {
-      account.unrecorded -= bytes;
-      size -= bytes;
+    const count = (bytes: number) => {
+      size += bytes;
+      for (const account of accounts) account.unrecorded += bytes;
+    };
+    const refresh = () => {
+      for (const [at, quota] of quotas.entries()) this.#refresh(quota, accounts[at]);
     };
     const store: StoreWithin = async (bytes, write) => {
       const sizeBefore = size;
-      const add = (more: number, stored: number) => {
-        size += more;
-        account.unrecorded += more;
-        if (account.unrecorded + stored <= this.#limit) return;
+      const check = (stored: readonly number[]) => {
+        const exceeded = quotas.find(
+          ({ limit }, at) => (accounts[at]?.unrecorded ?? 0) + (stored[at] ?? 0) > limit,
+        );
+        if (exceeded === undefined) return;
         // Immediately: a concurrent upload may fit now.
-        release(size - sizeBefore);
-        throw new QuotaExceededError();
+        count(sizeBefore - size);
+        throw new QuotaExceededError(exceeded.reason);
       };
-      const refresh = () => this.#refresh(locationId, account);
-      async function* count(): Bytes {
+      const stored = () => Promise.all(accounts.map((account) => account.stored));
+      async function* counted(): Bytes {
         for await (const part of bytes) {
-          add(part.byteLength, await account.stored);
+          const known = await stored();
+          count(part.byteLength);
+          check(known);
           yield part;
         }
         // Other nodes may have stored files meanwhile.
         refresh();
-        add(0, await account.stored);
+        check(await stored());
       }
       try {
-        const outcome = await write(count());
-        if (!outcome.stored) release(size - sizeBefore);
+        const outcome = await write(counted());
+        if (!outcome.stored) count(sizeBefore - size);
         return outcome;
       } catch (error) {
-        release(size - sizeBefore);
-        if (error instanceof QuotaExceededError) return { stored: false, reason: 'quota' };
+        count(sizeBefore - size);
+        if (error instanceof QuotaExceededError) return { stored: false, reason: error.reason };
         throw error;
       }
     };
     try {
       return await upload(store);
     } finally {
-      release(size);
-      this.#refresh(locationId, account);
-      if (--account.uploads === 0) this.#accounts.delete(locationId);
+      count(-size);
+      refresh();
+      for (const quota of quotas) this.#leave(quota);
     }
   }
 
-  #enter(locationId: string): Account {
-    const known = this.#accounts.get(locationId);
-    const account = known ?? { uploads: 0, stored: Promise.resolve(0), unrecorded: 0 };
-    this.#refresh(locationId, account);
+  #enter(quota: Quota): Account {
+    const key = keyOf(quota);
+    const account = this.#accounts.get(key) ?? { uploads: 0, stored: Promise.resolve(0), unrecorded: 0 };
+    this.#refresh(quota, account);
     account.uploads++;
-    this.#accounts.set(locationId, account);
+    this.#accounts.set(key, account);
     return account;
   }
 
-  #refresh(locationId: string, account: Account): void {
-    account.stored = this.#storedBytes(locationId);
+  #leave(quota: Quota): void {
+    const account = this.#accounts.get(keyOf(quota));
+    if (account !== undefined && --account.uploads === 0) this.#accounts.delete(keyOf(quota));
+  }
+
+  #refresh(quota: Quota, account: Account | undefined): void {
+    if (account === undefined) return;
+    account.stored = this.#storedBytes(quota);
     // A failed read fails the uploads that await it.
     account.stored.catch(() => undefined);
   }
 }
 
+const keyOf = ({ reason, id }: Quota): string => `${reason} ${id}`;
+
 /** Stops the consumer of the bytes; `within` turns it into an outcome. */
 class QuotaExceededError extends Error {
   override readonly name = 'QuotaExceededError';
+  readonly reason: QuotaReason;
+
+  constructor(reason: QuotaReason) {
+    super(reason);
+    this.reason = reason;
+  }
 }

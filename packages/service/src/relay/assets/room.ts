@@ -8,6 +8,7 @@ import type { Host } from '../../platform/host.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Licenses } from '../accounts/licenses.ts';
 import type { Retention } from '../journal/retention.ts';
 import type { KeyedHash } from '../people/keyed-hash.ts';
 import { createAssetConverter } from './asset-converter-disk.ts';
@@ -23,6 +24,7 @@ import type { Upload, UploadOutcome } from './take-upload.ts';
 import { assetsRoutes } from './totals-routes.ts';
 
 export interface AssetsDeps {
+  readonly licenses: Pick<Licenses, 'maxSeats'>;
   readonly suspects: Suspects;
   readonly hashes: KeyedHash;
   readonly retention: Slot<Retention>;
@@ -37,7 +39,7 @@ export interface AssetsRoom {
 /** Stored files: uploads of Macs, their conversion, quotas, and the addresses under which they are served. */
 export async function openAssets(
   host: Host,
-  { suspects, hashes, retention }: AssetsDeps,
+  { licenses, suspects, hashes, retention }: AssetsDeps,
   { dataDir, assets: settings }: Pick<Config, 'dataDir' | 'assets'>,
 ): Promise<AssetsRoom> {
   const { database, clock, log } = host;
@@ -65,6 +67,7 @@ export async function openAssets(
     log,
     baseUrl: host.publicUrl,
     quotaBytes: settings.quotaBytes,
+    licenseQuotaBytes: async (licenseId) => (await licenses.maxSeats(licenseId)) * settings.quotaBytesPerSeat,
     retentionDays: async (locationId) =>
       (await retention.value.of(locationId)).assetDays ?? settings.retentionDays,
   });

@@ -11,7 +11,7 @@ import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects.ts';
 import type { AssetIndex, AssetRecord } from './asset-index.ts';
 import { Quotas } from './quotas.ts';
-import type { StoreWithin } from './quotas.ts';
+import type { QuotaReason, StoreWithin } from './quotas.ts';
 
 /** A converted file, or the reason why there is none. The receiver calls `discard` when it has read the file. */
 export type ConvertedAsset =
@@ -39,19 +39,23 @@ export interface UploadDeps {
   /** The public address of the service. */
   readonly baseUrl: () => string;
   readonly quotaBytes: number;
+  /** Resolves with what the files of a license may take. */
+  readonly licenseQuotaBytes: (licenseId: string) => Promise<number>;
   /** Resolves with how many days the files of a location are kept. */
   readonly retentionDays: (locationId: string) => Promise<number>;
 }
 
 export interface Upload {
   readonly locationId: string;
+  /** The license of the Mac that sends the file. The file counts towards its quota, whoever owns the location later. */
+  readonly licenseId: string;
   readonly name: string;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 export type UploadOutcome =
   | { readonly kind: 'stored'; readonly url: string }
-  | { readonly kind: 'rejected'; readonly reason: 'too_large' | 'storage_full' | 'quota' };
+  | { readonly kind: 'rejected'; readonly reason: 'too_large' | 'storage_full' | QuotaReason };
 
 export const MAX_UPLOAD_BYTES = 100_000_000;
 /** The overhead of a file on disk and in the database, so that many small files do not fill them either (T53). */
@@ -64,6 +68,7 @@ const NOT_STORED = {
   too_large: 'the result is too large',
   storage_full: 'the storage is full',
   quota: 'the quota of the location is reached',
+  license_quota: 'the quota of the license is reached',
 } as const;
 
 /**
@@ -71,12 +76,12 @@ const NOT_STORED = {
  * twice is stored without a look into it (I10).
  */
 export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
-  const { assets, index, converter, suspects, clock, log, baseUrl, quotaBytes, retentionDays } = deps;
+  const { assets, index, converter, suspects, clock, log, baseUrl } = deps;
+  const { quotaBytes, licenseQuotaBytes, retentionDays } = deps;
 
   async function record(
     id: AssetId,
-    locationId: string,
-    name: string,
+    { locationId, licenseId, name }: Upload,
     contentType: MediaTypeName,
     stored: { size: number; sha256: string },
     more: Pick<AssetRecord, 'originalId' | 'note'>,
@@ -86,6 +91,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     await index.add({
       id,
       locationId,
+      licenseId,
       name: safe,
       contentType,
       size: stored.size,
@@ -97,7 +103,8 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
   }
 
-  async function keep({ locationId, name, bytes }: Upload, store: StoreWithin): Promise<UploadOutcome> {
+  async function keep(upload: Upload, store: StoreWithin): Promise<UploadOutcome> {
+    const { locationId, bytes } = upload;
     const recorder = new HeadRecorder();
     const write = (counted: AsyncIterable<Uint8Array>) => assets.store(counted, MAX_UPLOAD_BYTES);
     const original = await store(recorder.record(bytes), write);
@@ -110,12 +117,12 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     if (convert === undefined)
       return {
         kind: 'stored',
-        url: await record(original.id, locationId, name, type, original, { originalId: null, note }),
+        url: await record(original.id, upload, type, original, { originalId: null, note }),
       };
 
     // The original has a record of its own: it is kept as long and counts towards the quota.
     const recordOriginal = (remark: string) =>
-      record(original.id, locationId, name, type, original, { originalId: null, note: remark });
+      record(original.id, upload, type, original, { originalId: null, note: remark });
     const conversion = await converter.convert(original.id, type, locationId);
     if (!conversion.ok) {
       log.info(
@@ -134,7 +141,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
       await recordOriginal('the original of a converted file');
       return {
         kind: 'stored',
-        url: await record(converted.id, locationId, name, conversion.type, converted, {
+        url: await record(converted.id, upload, conversion.type, converted, {
           originalId: original.id,
           note: conversion.note ?? null,
         }),
@@ -144,9 +151,16 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     }
   }
 
-  const quotas = new Quotas(quotaBytes, async (locationId) => {
-    const { count, bytes } = await index.totals(locationId);
+  const quotas = new Quotas(async ({ reason, id }) => {
+    const { count, bytes } = await index.totals(reason === 'quota' ? { locationId: id } : { licenseId: id });
     return bytes + count * BYTES_PER_FILE;
   });
-  return (upload) => quotas.within(upload.locationId, (store) => keep(upload, store));
+  return async (upload) => {
+    const { locationId, licenseId } = upload;
+    const bounds = [
+      { reason: 'quota', id: locationId, limit: quotaBytes },
+      { reason: 'license_quota', id: licenseId, limit: await licenseQuotaBytes(licenseId) },
+    ] as const;
+    return await quotas.within(bounds, (store) => keep(upload, store));
+  };
 }

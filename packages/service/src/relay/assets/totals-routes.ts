@@ -4,9 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import type { AssetIndex } from './asset-index.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
-/** `GET /operator/assets?locationId=`: the number and total size of stored attachments. */
+/** `GET /operator/assets`: the number and total size of stored attachments, of one location or of the Macs of one license. */
 export function assetsRoutes(index: Pick<AssetIndex, 'totals'>) {
   return (app: FastifyInstance): void => {
-    serveCall(app, countAssets, ({ query }) => index.totals(query.locationId));
+    serveCall(app, countAssets, ({ query: { locationId, licenseId } }) => {
+      if (licenseId !== undefined) return index.totals({ licenseId });
+      return index.totals(locationId === undefined ? undefined : { locationId });
+    });
   };
 }

@@ -35,6 +35,10 @@ const REJECTIONS = {
     'INSUFFICIENT_STORAGE',
     'The files of this location have reached their quota. Old files expire; the operator can raise ASSET_QUOTA_MB.',
   ],
+  license_quota: [
+    'INSUFFICIENT_STORAGE',
+    'The files of this license have reached their quota. Old files expire; the operator can raise ASSET_QUOTA_SEAT_MB.',
+  ],
 } as const;
 
 /** `POST /mac/assets`: stores a file that a Mac received while it is read from the socket. */
@@ -52,6 +56,7 @@ export function assetUploadRoutes(deps: AssetUploadDeps) {
       const name = request.headers['x-file-name'];
       return await deps.take({
         locationId,
+        licenseId,
         name: decodeFileName((Array.isArray(name) ? name[0] : name) ?? ''),
         bytes: bodyOf(request),
       });

@@ -39,6 +39,7 @@ function setUp(storing: Storing) {
   const find = async (id: string): Promise<AssetRecord> => ({
     id,
     locationId: id.replace(/0+$/, ''),
+    licenseId: null,
     name: 'a.png',
     contentType: 'image/png',
     size: 3,
