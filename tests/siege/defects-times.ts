@@ -96,8 +96,9 @@ export const TIME_DEFECTS: Readonly<Record<string, Attack>> = {
     return {
       on: stage,
       async verify() {
-        await sleep(10_000);
         const { taken } = receiver;
+        await until(() => taken.length > 0, { within: 120_000, what: 'an alert' });
+        await sleep(10_000);
         return taken.length > 0 && taken.length <= 3 ? undefined : `${taken.length} alerts`;
       },
     };
