@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { createLog } from '@footbridge/runtime/log';
-import { createBridge } from '@footbridge/service/bridge/bridge';
-import type { Bridge } from '@footbridge/service/bridge/bridge';
+import { createBridge } from '@footbridge/service/compose';
+import type { Bridge } from '@footbridge/service/compose';
 import { loadConfig } from '@footbridge/service/platform/settings/config';
 
 export interface RunningBridge extends Bridge {

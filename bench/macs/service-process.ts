@@ -6,8 +6,8 @@ import process from 'node:process';
 
 import { createLog } from '@footbridge/runtime/log';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
-import { createBridge } from '@footbridge/service/bridge/bridge';
-import type { Bridge } from '@footbridge/service/bridge/bridge';
+import { createBridge } from '@footbridge/service/compose';
+import type { Bridge } from '@footbridge/service/compose';
 import { loadConfig } from '@footbridge/service/platform/settings/config';
 import { serveReports } from './process-report.ts';
 

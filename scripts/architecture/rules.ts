@@ -25,8 +25,8 @@ export const ROOMS: readonly string[] = [
 const room = (name: string): string => `relay/${name}`;
 
 const SERVICE: readonly Part[] = [
-  { name: 'main', files: /^main\.ts$/, mayImport: ['bridge', 'platform'] },
-  { name: 'bridge', files: /^bridge\//, mayImport: ['*'] },
+  { name: 'main', files: /^main\.ts$/, mayImport: ['compose', 'platform'] },
+  { name: 'compose', files: /^compose\.ts$/, mayImport: ['*'] },
   { name: 'maintenance', files: /^maintenance\//, mayImport: ['platform'] },
   { name: 'platform', files: /^platform\//, mayImport: [] },
   ...ROOMS.map((name, index) => ({

@@ -9,7 +9,7 @@ import { createLog } from '@footbridge/runtime/log';
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 
-import { createBridge } from './bridge/bridge.ts';
+import { createBridge } from './compose.ts';
 import { textInsteadOfStart } from './platform/settings/command-line.ts';
 import { loadConfig } from './platform/settings/config.ts';
 import type { LoadedConfig } from './platform/settings/config.ts';

@@ -10,7 +10,7 @@ import { compareMigrations } from '../platform/sql/migrate.ts';
 import { tablesAt } from '../platform/sql/tables-at.ts';
 import { writeEnd, writeManifest, writeRows } from './backup-records.ts';
 import type { DatabaseName, Manifest } from './backup-records.ts';
-import { databasesOf } from './databases.ts';
+import { databasesOf } from '../platform/settings/databases.ts';
 import { MaintenanceError, databaseNewer, writeError } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 import { createSealed } from './sealed-file.ts';

@@ -3,7 +3,7 @@ import type { MigrationSummary } from '@footbridge/protocol/maintenance';
 import type { Config } from '../platform/settings/config.ts';
 import { compareMigrations } from '../platform/sql/migrate.ts';
 import { openDatabase } from '../platform/sql/open-database.ts';
-import { databasesOf } from './databases.ts';
+import { databasesOf } from '../platform/settings/databases.ts';
 import { MaintenanceError, databaseNewer } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 

@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { Broadcast } from './changes/broadcast.ts';
 import type { Changes } from './changes/changes.ts';
+import type { Check } from './findings.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { AuditDetail, Audit } from './operator/audit.ts';
 import { serveCall } from './operator/serve-call.ts';
@@ -15,6 +16,7 @@ import type { Called } from './operator/serve-call.ts';
 import type { Limits } from './limits/limits.ts';
 import type { Database, OpenDatabase } from './sql/open-database.ts';
 import { pruneHourly } from './prune-hourly.ts';
+import type { Prune } from './prune-hourly.ts';
 
 export type Routes = (app: FastifyInstance) => void;
 export type Stop = () => void | Promise<void>;
@@ -78,8 +80,13 @@ export interface Host {
   stops(name: string, stop: Stop): void;
   /** The same for what observes the relay: it is stopped after the last message. */
   stopsLast(name: string, stop: Stop): void;
-  /** Deletes expired data every hour. */
-  expires(what: string, event: string, prune: () => Promise<unknown>): void;
+  /** Starts what watches the relay, once the service listens. It is stopped before the Macs are disconnected: a stopping node must not report them as offline. */
+  watches(name: string, start: () => Stop): void;
+  /** Adds what to look at for issues. */
+  finds(check: Check): void;
+  checks(): readonly Check[];
+  /** Deletes expired data every hour, while the clock is right. A failure is logged as `event`. */
+  expires(event: string, prune: () => Promise<unknown>): void;
   keepsAboutPeople<S extends Section>(keeper: Keeper<S>): void;
   keepers(): readonly Keeper[];
 }
@@ -94,6 +101,8 @@ export interface Feature<Relay, Settings> {
 export interface Registered {
   readonly operatorRoutes: readonly Routes[];
   readonly publicRoutes: readonly Routes[];
+  /** Starts what watches the relay. */
+  startWatches(): void;
 }
 
 export interface HostDeps extends Omit<
@@ -105,6 +114,9 @@ export interface HostDeps extends Omit<
   | 'stops'
   | 'stopsLast'
   | 'expires'
+  | 'watches'
+  | 'finds'
+  | 'checks'
   | 'keepsAboutPeople'
   | 'keepers'
 > {
@@ -116,13 +128,23 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
   const operatorRoutes: Routes[] = [];
   const publicRoutes: Routes[] = [];
   const keepers: Keeper[] = [];
+  const checks: Check[] = [];
+  const prunes: Prune[] = [];
+  const watches: (readonly [name: string, start: () => Stop])[] = [];
   const observers: (readonly [name: string, stop: Stop])[] = [];
   life.add('observers', async () => {
     for (const [, stop] of observers.toReversed()) await stop();
   });
   return {
     ...given,
-    registered: { operatorRoutes, publicRoutes },
+    registered: {
+      operatorRoutes,
+      publicRoutes,
+      startWatches() {
+        life.add('pruning', pruneHourly(given, prunes));
+        for (const [name, start] of watches) life.add(name, start());
+      },
+    },
     serve: (definition, handle) => void operatorRoutes.push((app) => serveCall(app, definition, handle)),
     audit: ({ request }, action, target, detail) =>
       auditLog.record({
@@ -136,7 +158,10 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
     publicRoutes: (...routes) => void publicRoutes.push(...routes),
     stops: (name, stop) => life.add(name, stop),
     stopsLast: (...last) => void observers.push(last),
-    expires: (what, event, prune) => life.add(what, pruneHourly(given, event, prune)),
+    expires: (event, prune) => void prunes.push({ event, prune }),
+    watches: (...watch) => void watches.push(watch),
+    finds: (check) => void checks.push(check),
+    checks: () => checks,
     keepsAboutPeople: (keeper) => void keepers.push(keeper as Keeper),
     keepers: () => keepers,
   };

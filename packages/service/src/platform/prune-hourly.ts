@@ -1,5 +1,4 @@
 import { every } from '@footbridge/runtime/clock';
-
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
@@ -12,18 +11,26 @@ export interface PruneDeps {
   readonly mayDelete: () => Promise<boolean>;
 }
 
-/** Runs `prune` every hour, while the clock is right, until the returned function is called. A failure is logged as `event`. */
-export function pruneHourly(
-  { clock, log, mayDelete }: PruneDeps,
-  event: string,
-  prune: () => Promise<unknown>,
-): () => void {
-  async function pruneOnce(): Promise<void> {
-    if (await mayDelete()) await prune();
+export interface Prune {
+  readonly event: string;
+  readonly prune: () => Promise<unknown>;
+}
+
+/** Runs all of them every hour, while the clock is right, until the returned function is called. */
+export function pruneHourly({ clock, log, mayDelete }: PruneDeps, prunes: readonly Prune[]): () => void {
+  async function pruneAll(): Promise<void> {
+    if (!(await mayDelete())) return;
+    for (const { event, prune } of prunes)
+      await prune().catch((error: unknown) =>
+        log.warn({ event, err: error }, 'expired data not removed, next attempt in an hour'),
+      );
   }
   return every(clock, HOUR_MS, () => {
-    pruneOnce().catch((error: unknown) =>
-      log.warn({ event, err: error }, 'expired data not removed, next attempt in an hour'),
+    pruneAll().catch((error: unknown) =>
+      log.warn(
+        { event: 'clock.not_compared', err: error },
+        'clock not compared, expired data not removed, next attempt in an hour',
+      ),
     );
   });
 }

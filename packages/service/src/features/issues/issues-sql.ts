@@ -10,7 +10,8 @@ import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
 import { SAME_ISSUE_MS } from './issues.ts';
-import type { Finding, Issue, Issues } from './issues.ts';
+import type { Finding } from '../../platform/findings.ts';
+import type { Issue, Issues } from './issues.ts';
 
 type Row = Selectable<Schema['issues']>;
 

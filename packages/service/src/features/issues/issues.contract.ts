@@ -2,7 +2,8 @@ import type { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { SAME_ISSUE_MS } from './issues.ts';
-import type { Finding, Issue, Issues } from './issues.ts';
+import type { Finding } from '../../platform/findings.ts';
+import type { Issue, Issues } from './issues.ts';
 
 interface Opened {
   readonly issues: Issues;

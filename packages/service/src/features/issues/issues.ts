@@ -1,3 +1,5 @@
+import type { Finding } from '../../platform/findings.ts';
+
 import type { TimedPage } from '../../platform/timed-page.ts';
 
 /** The kinds of issues. */
@@ -24,21 +26,6 @@ export const ISSUE_KINDS = [
   'clock_doubtful',
   'nodes_separate',
 ] as const;
-
-/** A problem that a node sees now. */
-export interface Finding {
-  readonly kind: string;
-  /** What it is about: a location, a license, a host. There is at most one open issue for a kind and a subject. */
-  readonly subject: string;
-  /** The locations that it affects; null: all of them. */
-  readonly locationIds: readonly string[] | null;
-  readonly sentence: string;
-  readonly action: string;
-  /** When it began, if known. */
-  readonly since: number | null;
-  /** The license that it affects, if it is one. */
-  readonly licenseId?: string | null;
-}
 
 /** An issue that opens again within this time after it was closed is the same one. */
 export const SAME_ISSUE_MS = 3_600_000;

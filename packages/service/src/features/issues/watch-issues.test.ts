@@ -6,40 +6,17 @@ import { afterEach, expect, it } from 'vitest';
 
 import { createSqlIssues } from './issues-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
-import type { IssueFacts } from './find-issues.ts';
+import type { Finding } from '../../platform/findings.ts';
 import { IssueWatch } from './watch-issues.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-const NOTHING: IssueFacts = {
-  tenants: [],
-  uncertain: [],
-  setAside: [],
-  unreadableTokens: [],
-  rejectedSignatures: { count: 0, since: 0 },
-  seatsRefused: new Map(),
-  licenses: [],
-  contended: new Map(),
-  separations: new Set(),
-  licenseOf: new Map(),
-  clock: undefined,
-  disk: { host: 'one', freeBytes: 50e9, totalBytes: 100e9 },
-};
+const broken = (kind: string, sentence = 'It broke.'): Finding[] => [
+  { kind, subject: 'loc1', locationIds: ['loc1'], sentence, action: 'Fix it.', since: null },
+];
 
-const broken = (kind: string, sentence = 'It broke.'): IssueFacts => ({
-  ...NOTHING,
-  tenants: [
-    {
-      locationId: 'loc1',
-      hadMac: true,
-      isMacAway: false,
-      broken: [{ kind, sentence, action: 'Fix it.', since: null }],
-    },
-  ],
-});
-
-/** Nodes on one database, each with its own facts. */
+/** Nodes on one database, each with its own findings. */
 async function start(...names: string[]) {
   const clock = new FakeClock();
   // The clocks of nodes differ.
@@ -50,13 +27,18 @@ async function start(...names: string[]) {
   const nodes = names.map((node, index) => {
     const nodeClock = index === 0 ? clock : ahead;
     const issues = createSqlIssues({ db: database.db, clock: nodeClock });
-    const state = { facts: NOTHING, isDown: false };
+    const state: { found: Finding[]; undecided: string[]; isDown: boolean } = {
+      found: [],
+      undecided: [],
+      isDown: false,
+    };
     const watch = new IssueWatch({
       issues,
-      facts: async () => {
+      find: async () => {
         if (state.isDown) throw new Error('down');
-        return state.facts;
+        return state.found;
       },
+      isUndecided: ({ kind }) => state.undecided.includes(kind),
       node,
       clock: nodeClock,
       log: silentLog,
@@ -87,40 +69,28 @@ it('opens an issue, rewords it while it lasts, and closes it', async () => {
   const { nodes, issues, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('queue_old', 'Waits 10 minutes.');
+  a.state.found = broken('queue_old', 'Waits 10 minutes.');
   await pass(15_000);
   expect(events).toEqual(['a opened queue_old loc1']);
-  a.state.facts = broken('queue_old', 'Waits 11 minutes.');
+  a.state.found = broken('queue_old', 'Waits 11 minutes.');
   await pass(30_000);
   expect((await issues.listOpen()).map(({ sentence }) => sentence)).toEqual(['Waits 11 minutes.']);
-  a.state.facts = NOTHING;
+  a.state.found = [];
   await pass(15_000);
   expect(events).toEqual(['a opened queue_old loc1', 'a closed queue_old loc1']);
 });
 
-it('keeps an issue about a Mac open while the Mac is away, and closes the others', async () => {
+it('keeps an issue open that can be neither confirmed nor refuted, and closes the others', async () => {
   const { nodes, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  const tenants = (isMacAway: boolean, ...kinds: string[]): IssueFacts => ({
-    ...NOTHING,
-    tenants: [
-      {
-        locationId: 'loc1',
-        hadMac: true,
-        isMacAway,
-        broken: kinds.map((kind) => ({ kind, sentence: 'It broke.', action: 'Fix it.', since: null })),
-      },
-    ],
-  });
-  a.state.facts = tenants(false, 'permission_lost', 'crm_rejecting');
+  a.state.found = [...broken('permission_lost'), ...broken('crm_rejecting')];
   await pass(15_000);
-  a.state.facts = tenants(true);
+  a.state.found = [];
+  a.state.undecided = ['permission_lost'];
   await pass(120_000);
   expect(events.slice(2)).toEqual(['a closed crm_rejecting loc1']);
-  a.state.facts = tenants(false, 'permission_lost');
-  await pass(30_000);
-  a.state.facts = tenants(false);
+  a.state.undecided = [];
   await pass(15_000);
   expect(events.slice(3)).toEqual(['a closed permission_lost loc1']);
 });
@@ -129,11 +99,11 @@ it('opens "Mac offline" only after five minutes in a row', async () => {
   const { nodes, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('mac_offline');
+  a.state.found = broken('mac_offline');
   await pass(240_000);
-  a.state.facts = NOTHING;
+  a.state.found = [];
   await pass(15_000);
-  a.state.facts = broken('mac_offline');
+  a.state.found = broken('mac_offline');
   await pass(300_000);
   expect(events).toEqual([]);
   await pass(30_000);
@@ -142,11 +112,11 @@ it('opens "Mac offline" only after five minutes in a row', async () => {
 
 it('nodes that find the same open and close one issue', async () => {
   const { nodes, issues, events, pass } = await start('a', 'b');
-  for (const { state } of nodes) state.facts = broken('grant_revoked');
+  for (const { state } of nodes) state.found = broken('grant_revoked');
   await pass(90_000);
   expect(events).toHaveLength(1);
   expect(await issues.listOpen()).toHaveLength(1);
-  for (const { state } of nodes) state.facts = NOTHING;
+  for (const { state } of nodes) state.found = [];
   await pass(90_000);
   expect(events.map((event) => event.slice(2))).toEqual([
     'opened grant_revoked loc1',
@@ -158,7 +128,7 @@ it('a node does not close what another node still finds, and closes what a dead 
   const { nodes, events, pass } = await start('a', 'b');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('crm_rejecting');
+  a.state.found = broken('crm_rejecting');
   await pass(180_000);
   expect(events).toEqual(['a opened crm_rejecting loc1']);
   await a.watch.close();
@@ -166,11 +136,11 @@ it('a node does not close what another node still finds, and closes what a dead 
   expect(events).toEqual(['a opened crm_rejecting loc1', 'b closed crm_rejecting loc1']);
 });
 
-it('changes nothing while the facts cannot be read', async () => {
+it('changes nothing while nothing can be read', async () => {
   const { nodes, issues, events, pass } = await start('a');
   const [a] = nodes;
   if (a === undefined) throw new Error('no node');
-  a.state.facts = broken('grant_revoked');
+  a.state.found = broken('grant_revoked');
   await pass(15_000);
   a.state.isDown = true;
   await pass(120_000);
@@ -192,11 +162,12 @@ it.each([
   const checkedAt: number[] = [];
   const watch = new IssueWatch({
     issues: createSqlIssues({ db: database.db, clock }),
-    facts: async () => {
+    find: async () => {
       checkedAt.push(clock.monotonic());
       spentMs += tookMs;
-      return NOTHING;
+      return [];
     },
+    isUndecided: () => false,
     node: 'a',
     clock: { ...bound(clock), monotonic: () => clock.monotonic() + spentMs },
     log: silentLog,

@@ -2,13 +2,15 @@ import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Finding, Issue, Issues } from './issues.ts';
-import { findIssues, undecided } from './find-issues.ts';
-import type { IssueFacts } from './find-issues.ts';
+import type { Finding } from '../../platform/findings.ts';
+import type { Issue, Issues } from './issues.ts';
 
 export interface IssueWatchDeps {
   readonly issues: Issues;
-  readonly facts: () => Promise<IssueFacts>;
+  /** Resolves with all that this node finds. */
+  readonly find: () => Promise<readonly Finding[]>;
+  /** Whether it is not known, after the last `find`, if an issue persists. */
+  readonly isUndecided: (issue: Issue) => boolean;
   /** The id of this node. */
   readonly node: string;
   readonly clock: Clock;
@@ -84,7 +86,7 @@ export class IssueWatch {
   async #check(): Promise<boolean> {
     const { log } = this.#deps;
     try {
-      await this.#compare(await this.#deps.facts());
+      await this.#compare(await this.#deps.find());
       if (this.#isFailing) log.info({ event: 'issue.checked' }, 'issues can be checked again');
       this.#isFailing = false;
       return true;
@@ -97,10 +99,10 @@ export class IssueWatch {
   }
 
   /** Compares the findings with the open issues. */
-  async #compare(facts: IssueFacts): Promise<void> {
+  async #compare(findings: readonly Finding[]): Promise<void> {
     const { issues, node, clock } = this.#deps;
     const now = clock.now();
-    const found = new Map(findIssues(facts).map((finding) => [keyOf(finding), finding]));
+    const found = new Map(findings.map((finding) => [keyOf(finding), finding]));
     const open = await issues.listOpen();
     const known = new Set(open.map(keyOf));
 
@@ -109,8 +111,7 @@ export class IssueWatch {
       if (finding !== undefined && hasOtherWords(issue, finding)) await issues.reword(issue.id, finding);
     }
     const mine = this.#mine(open);
-    const kept = undecided(facts, mine);
-    const isKept = (issue: Issue) => found.has(keyOf(issue)) || kept.has(issue);
+    const isKept = (issue: Issue) => found.has(keyOf(issue)) || this.#deps.isUndecided(issue);
     await issues.confirm(
       mine
         .filter((issue) => isKept(issue) && (issue.seenBy !== node || now - issue.seenAt >= CONFIRM_MS))

@@ -10,6 +10,7 @@ import type { Relay } from '../../relay/relay.ts';
 import { APP_EVENTS } from './app-events.ts';
 import { crmAppRoutes } from './crm-app-routes.ts';
 import { createSqlGrants } from './grants-sql.ts';
+import { unreadableTokens } from './find-unreadable-tokens.ts';
 import type { Grants } from './grants.ts';
 import { grantsRoutes } from './grants-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
@@ -73,10 +74,14 @@ export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
         await grants?.removePrivateToken(locationId);
         await changes.announce('grant_removed', locationId);
       },
-      unreadable: async () =>
-        ((await grants?.unreadable()) ?? []).filter(({ kind }) => (kind === 'private') === !isReady),
     };
     relay.crm.grants.fillWith(held);
+    host.finds({
+      find: async () =>
+        unreadableTokens(
+          ((await grants?.unreadable()) ?? []).filter(({ kind }) => (kind === 'private') === !isReady),
+        ),
+    });
 
     const { appEvents } = tokens;
     if (appEvents !== undefined) {

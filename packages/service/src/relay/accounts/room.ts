@@ -5,6 +5,7 @@ import type { Config } from '../../platform/settings/config.ts';
 import { Slot } from '../../platform/slot.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
+import { exhaustedSeats } from './find-exhausted-seats.ts';
 import { Enrolment } from './activate-device.ts';
 import { DeviceAuth } from './authenticate-device.ts';
 import { LocationClaims } from './claim-location.ts';
@@ -34,8 +35,8 @@ export interface AccountsRoom {
   readonly lastSeen: LastSeen;
   readonly tokenUse: TokenUse;
   readonly overview: Overview;
-  /** Macs that were refused because all seats are taken, by license. */
-  readonly seatsRefused: RecentOccurrences;
+  /** Resolves with the licenses of locations that have one. */
+  ownersOf: Licenses['owners'];
   /** Whether texts get through the line of a location. */
   readonly liveness: Slot<(location: LocationOverview) => Liveness | null>;
 }
@@ -81,5 +82,36 @@ export function openAccounts(
       publicUrl: host.publicUrl,
     }),
   );
-  return { deviceAuth, claims, lastSeen, tokenUse, overview, seatsRefused, liveness };
+  host.finds({
+    async find() {
+      const all = await overview.licenses();
+      metrics.seats({
+        used: all.reduce((sum, { seats }) => sum + seats.used, 0),
+        max: all.reduce((sum, { seats }) => sum + seats.max, 0),
+      });
+      // A copy: more may be refused while the locations are read.
+      const refused = new Map(seatsRefused.all());
+      const locationIds = refused.size === 0 ? new Map() : await locationsOf(refused);
+      const seats = all.map((license) => ({ ...license, locationIds: locationIds.get(license.id) ?? [] }));
+      return exhaustedSeats(seats, refused);
+    },
+  });
+  return {
+    deviceAuth,
+    claims,
+    lastSeen,
+    tokenUse,
+    overview,
+    liveness,
+    ownersOf: (locationIds) => licenses.owners(locationIds),
+  };
+
+  async function locationsOf(wanted: { has(licenseId: string): boolean }): Promise<Map<string, string[]>> {
+    const byLicense = new Map<string, string[]>();
+    for await (const page of overview.pages(await overview.macs()))
+      for (const { locationId, licenseId } of page)
+        if (licenseId !== null && wanted.has(licenseId))
+          byLicense.set(licenseId, [...(byLicense.get(licenseId) ?? []), locationId].sort());
+    return byLicense;
+  }
 }

@@ -47,7 +47,7 @@ export async function openAssets(
   const index = createSqlAssetIndex({ database, clock, hashes: (handle) => hashes.handle(handle) });
   const converter = await Converter.open(join(dataDir, 'converter'), log, { program: ATTACHMENT_PROGRAM });
   host.stops('converter', () => converter.close());
-  host.expires('pruning attachments', 'asset.prune_failed', async () => {
+  host.expires('asset.prune_failed', async () => {
     await pruneAssets(assets, index);
     await index.recount();
   });

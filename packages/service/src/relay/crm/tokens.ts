@@ -48,8 +48,6 @@ export interface CrmGrants {
   has(locationId: string): Promise<boolean>;
   /** Deletes the tokens of a location on all nodes. */
   remove(locationId: string): Promise<void>;
-  /** Lists the owners of tokens in use that no configured key decrypts. */
-  unreadable(): Promise<readonly { readonly kind: string; readonly ownerId: string }[]>;
 }
 
 export const NO_GRANTS: CrmGrants = {
@@ -58,5 +56,4 @@ export const NO_GRANTS: CrmGrants = {
   privateTokens: async () => () => 'none',
   has: async () => false,
   remove: async () => {},
-  unreadable: async () => [],
 };

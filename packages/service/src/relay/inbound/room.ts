@@ -17,12 +17,16 @@ import { createConversationCalls } from './conversation-calls-http.ts';
 import type { ConversationCalls } from './crm-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound } from './deliver-inbound.ts';
+import { uncertainDeliveries } from './find-uncertain.ts';
 import { OPEN } from './gate.ts';
 import type { Deliver, Gate } from './gate.ts';
 import { createSqlGuids } from './guids-sql.ts';
 import { createInboundCalls } from './inbound-calls-http.ts';
 import { createPrepareAttachments } from './prepare-attachments.ts';
 import { createUploadCalls } from './upload-calls-http.ts';
+
+const DAY_MS = 86_400_000;
+const MAX_UNCERTAIN = 200;
 
 export interface InboundRoomDeps {
   readonly suspects: Suspects;
@@ -89,6 +93,14 @@ export function openInbound(
       return all.filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId));
     },
     forget: (locationId) => inbound.forgetContacts(locationId),
+  });
+
+  host.finds({
+    async find() {
+      const from = clock.now() - DAY_MS;
+      const query = { direction: 'inbound', code: 'UNCERTAIN', from, limit: MAX_UNCERTAIN } as const;
+      return uncertainDeliveries((await journal.list(query)).messages);
+    },
   });
 
   const gate = new Slot<Gate>('inbound.gate', OPEN);

@@ -19,7 +19,7 @@ export function keepWithin(
   { retentionDays }: { readonly retentionDays: number },
 ): void {
   const kept = retentionDays * DAY_MS;
-  host.expires('pruning', 'journal.prune_failed', async () => {
+  host.expires('journal.prune_failed', async () => {
     const own = (await retention.value.list()).flatMap(({ locationId, journalDays }) =>
       journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],
     );

@@ -11,6 +11,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { StatusReports } from '../status/report-statuses.ts';
 import type { SendLedger } from '../switchboard/send-ledger.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
+import { contendedLocations } from './find-contended.ts';
 import { createMacGateway } from './mac-gateway.ts';
 import type { MacGateway } from './mac-gateway.ts';
 
@@ -26,18 +27,12 @@ export interface MacsDeps {
   readonly statuses: StatusReports;
 }
 
-export interface MacsRoom {
-  readonly gateway: MacGateway;
-  /** Locations that several Macs claim. */
-  readonly contended: RecentOccurrences;
-}
-
 /** The sockets of the Macs. */
 export function openMacs(
   host: Host,
   { switchboard, ledger, journal, accounts, files, inbound, statuses }: MacsDeps,
   { macs, crm, limits }: Pick<Config, 'macs' | 'crm' | 'limits'>,
-): MacsRoom {
+): MacGateway {
   const { clock, log, metrics } = host;
   const contended = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
   const gateway = createMacGateway({
@@ -84,5 +79,6 @@ export function openMacs(
       limits: host.limits,
     }),
   );
-  return { gateway, contended };
+  host.finds({ find: () => contendedLocations(contended.all()) });
+  return gateway;
 }

@@ -22,6 +22,7 @@ import type { HandleAppEvent } from './app-events.ts';
 import { appEventsRoutes } from './app-events-routes.ts';
 import { NOBODY } from './check-opt-out.ts';
 import type { IsSuppressed } from './check-opt-out.ts';
+import { rejectedSignatures } from './find-rejected-signatures.ts';
 import { receiveWebhook } from './receive-webhook.ts';
 import { ReplayMemory } from './recognise-replay.ts';
 import { createSqlSeenRequests } from './seen-requests-sql.ts';
@@ -31,6 +32,8 @@ import type { HandledRequest } from './webhook-route.ts';
 const DAY_MS = 86_400_000;
 const EVENTS_KEPT_MS = 7 * DAY_MS;
 const QUARTER_HOUR_MS = 900_000;
+/** A message without a result for this long is stuck. */
+const STUCK_MS = 600_000;
 
 export interface WebhookDeps {
   readonly suspects: Suspects;
@@ -55,8 +58,6 @@ export interface WebhookRoom {
   readonly forwarded: Occurrence<[locationId: LocationId, frame: SendFrame]>;
   /** A webhook was responded to. */
   readonly handled: Occurrence<[HandledRequest]>;
-  /** Webhooks whose signature header is known but whose signature no key verifies. */
-  readonly rejectedSignatures: RecentOccurrences;
 }
 
 /** The way of a text from the CRM to a Mac, and the CRM's app events. */
@@ -68,14 +69,15 @@ export async function openWebhook(
   const { db, clock, log, metrics, changes } = host;
   const { keys, crm, switchboard, licenses } = deps;
   const seen = createSqlSeenRequests({ db, clock });
-  host.expires('pruning of signed requests', 'replay.prune_failed', () => seen.prune());
+  host.expires('replay.prune_failed', () => seen.prune());
   const handovers = await Handovers.open({ licenses, changes, clock, log });
   host.stops('handovers', () => handovers.close());
   const optOuts = new Slot<IsSuppressed>('webhook.optOuts', NOBODY);
   const appEvents: WebhookRoom['appEvents'] = new Map();
   const forwarded: WebhookRoom['forwarded'] = new Occurrence();
   const handled: WebhookRoom['handled'] = new Occurrence();
-  const rejectedSignatures = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
+  /** Webhooks whose signature header is known but whose signature no key verifies. */
+  const badSignatures = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
   const receive = receiveWebhook({
     ...host,
     ...deps,
@@ -124,10 +126,17 @@ export async function openWebhook(
     },
     onUnsigned(fault) {
       keys.rejected(fault);
-      if (fault.header !== null) rejectedSignatures.add('webhooks');
+      if (fault.header !== null) badSignatures.add('webhooks');
     },
   });
-  return { route, optOuts, appEvents, forwarded, handled, rejectedSignatures };
+  host.finds({
+    async find() {
+      const at = clock.now();
+      metrics.stuckPending(await deps.journal.unfinishedSends(at - DAY_MS, at - STUCK_MS));
+      return rejectedSignatures(badSignatures.of('webhooks'));
+    },
+  });
+  return { route, optOuts, appEvents, forwarded, handled };
 }
 
 export interface WebhookSettings extends Pick<Config, 'crm' | 'limits'> {

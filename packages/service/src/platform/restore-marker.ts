@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { StartError } from '../platform/errors.ts';
+import { StartError } from './errors.ts';
 
 /** Exists while a restore replaces the databases and the files of the data folder, which belong together. */
 const markerIn = (dataDir: string) => join(dataDir, 'restore-in-progress');

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Lifecycle } from '@footbridge/runtime/lifecycle';
 import { FileLockedError, lockFile } from '@footbridge/runtime/lock-file';
 
-import type { Config } from '../platform/settings/config.ts';
-import { StartError } from '../platform/errors.ts';
-import { databasesOf } from '../maintenance/databases.ts';
-import { reason } from '../platform/sql/open-database.ts';
-import { makePrivate } from '../platform/sql/private-file.ts';
+import type { Config } from './settings/config.ts';
+import { StartError } from './errors.ts';
+import { databasesOf } from './settings/databases.ts';
+import { reason } from './sql/open-database.ts';
+import { makePrivate } from './sql/private-file.ts';
 
 /**
  * Locks the data folder and the SQLite files for the life of this process: two services on the same data would both send each text, and

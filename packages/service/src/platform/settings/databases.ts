@@ -1,5 +1,7 @@
-import type { Config, DatabaseConfig } from '../platform/settings/config.ts';
-import type { DatabaseName } from './backup-records.ts';
+import type { Config, DatabaseConfig } from './config.ts';
+
+/** The main database, and the one of the tokens if it is separate. */
+export type DatabaseName = 'main' | 'oauth';
 
 /** Returns the configured databases: the main one, and the token database if it is separate. */
 export function databasesOf({ database, oauth }: Config): ReadonlyMap<DatabaseName, DatabaseConfig> {

@@ -10,79 +10,77 @@ import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 import { WorkMark } from '@footbridge/runtime/work-mark';
 
-import { capture } from '../features/capture/feature.ts';
-import { consoleRoutes } from '../features/console/console-routes.ts';
-import { docsRoutes } from '../features/docs/docs-routes.ts';
-import { doctor } from '../features/doctor/feature.ts';
-import { isOfOtherApp } from '../features/oauth/app-events.ts';
-import { oauth } from '../features/oauth/feature.ts';
-import { optOut } from '../features/opt-out/feature.ts';
-import { privacy } from '../features/privacy/feature.ts';
-import { reach } from '../features/reach/feature.ts';
-import { retention } from '../features/retention/feature.ts';
-import { tenantsRoutes } from '../features/tenants/tenants-routes.ts';
-import { lineOf, listTenants } from '../features/tenants/tenants.ts';
-import { LineWatch } from '../features/tenants/watch-lines.ts';
-import { TRACING_CLOSE_MS, tracing } from '../features/tracing/feature.ts';
-import { refuseInterruptedRestore } from '../maintenance/restore-marker.ts';
-import { asyncApiDocument } from '../platform/asyncapi/asyncapi-document.ts';
-import { BUDGETS } from '../platform/budgets.ts';
-import { createHost } from '../platform/host.ts';
-import { createAccessLog } from '../platform/http/access-log.ts';
-import { allowedHosts } from '../platform/http/allowed-hosts.ts';
-import { trusts } from '../platform/http/client-address.ts';
-import { deprecatedRoutes } from '../platform/http/deprecated-routes.ts';
-import { healthRoutes } from '../platform/http/health-routes.ts';
-import { startListener } from '../platform/http/listener.ts';
-import type { Listener } from '../platform/http/listener.ts';
-import { countRejections } from '../platform/limits/count-rejections.ts';
-import { createMetrics } from '../platform/metrics/metrics.ts';
-import { openApiDocument } from '../platform/openapi/openapi-document.ts';
-import { auditRoutes } from '../platform/operator/audit-routes.ts';
-import { createSqlAudit } from '../platform/operator/audit-sql.ts';
-import { OperatorAuth } from '../platform/operator/authenticate-operator.ts';
-import { requireOperator } from '../platform/operator/operator-auth.ts';
-import { journalKeys, operatorToken } from '../platform/operator/operator-token.ts';
-import { createSqlOperators } from '../platform/operator/operators-sql.ts';
-import { probeRoutes } from '../platform/operator/probe-routes.ts';
-import { sessionRoutes, signInRoute } from '../platform/operator/session-routes.ts';
-import { tokensRoutes } from '../platform/operator/tokens-routes.ts';
-import { pruneHourly } from '../platform/prune-hourly.ts';
-import type { Config } from '../platform/settings/config.ts';
-import { Slot } from '../platform/slot.ts';
-import { lateClockGuard } from '../platform/late-clock-guard.ts';
-import type { LateClockGuard } from '../platform/late-clock-guard.ts';
-import { logDatabase } from '../platform/sql/log-database.ts';
-import { openDatabase } from '../platform/sql/open-database.ts';
-import { openSqlSuspects } from '../platform/suspects/suspects-sql.ts';
-import { createSqlLicenses } from '../relay/accounts/licenses-sql.ts';
-import { openAccounts } from '../relay/accounts/room.ts';
-import { openAssets } from '../relay/assets/room.ts';
-import { openCrm } from '../relay/crm/room.ts';
-import { openInbound } from '../relay/inbound/room.ts';
-import { eventsRoutes } from '../relay/journal/events-routes.ts';
-import { createSqlJournal } from '../relay/journal/journal-sql.ts';
-import { keepWithin } from '../relay/journal/keep-within.ts';
-import { messagesRoutes } from '../relay/journal/messages-routes.ts';
-import { AS_IN_SETTINGS } from '../relay/journal/retention.ts';
-import type { Retention } from '../relay/journal/retention.ts';
-import { NO_TEXTS } from '../relay/journal/texts.ts';
-import type { Texts } from '../relay/journal/texts.ts';
-import { openKeys } from '../relay/keys/room.ts';
-import type { KeySettings } from '../relay/keys/settings-keys.ts';
-import { openMacs } from '../relay/macs/room.ts';
-import { keyedHash } from '../relay/people/keyed-hash.ts';
-import { createPhones } from '../relay/people/phones.ts';
-import type { Relay } from '../relay/relay.ts';
-import { openStatus } from '../relay/status/room.ts';
-import { SendLedger } from '../relay/switchboard/send-ledger.ts';
-import { openWebhook } from '../relay/webhook/room.ts';
-import { UNSIGNED } from '../relay/webhook/webhook-response.ts';
-import { composeAlerts } from './compose-alerts.ts';
-import { composeCluster } from './compose-cluster.ts';
-import { composeIssues } from './compose-issues.ts';
-import type { BridgeContext } from './context.ts';
-import { lockData } from './lock-data.ts';
+import { capture } from './features/capture/feature.ts';
+import { consoleRoutes } from './features/console/console-routes.ts';
+import { docsRoutes } from './features/docs/docs-routes.ts';
+import { doctor } from './features/doctor/feature.ts';
+import { issues } from './features/issues/feature.ts';
+import { isOfOtherApp } from './features/oauth/app-events.ts';
+import { oauth } from './features/oauth/feature.ts';
+import { optOut } from './features/opt-out/feature.ts';
+import { privacy } from './features/privacy/feature.ts';
+import { reach } from './features/reach/feature.ts';
+import { retention } from './features/retention/feature.ts';
+import { tenants } from './features/tenants/feature.ts';
+import { TRACING_CLOSE_MS, tracing } from './features/tracing/feature.ts';
+import { asyncApiDocument } from './platform/asyncapi/asyncapi-document.ts';
+import { BUDGETS } from './platform/budgets.ts';
+import { createHost } from './platform/host.ts';
+import { createAccessLog } from './platform/http/access-log.ts';
+import { allowedHosts } from './platform/http/allowed-hosts.ts';
+import { trusts } from './platform/http/client-address.ts';
+import { deprecatedRoutes } from './platform/http/deprecated-routes.ts';
+import { healthRoutes } from './platform/http/health-routes.ts';
+import { startListener } from './platform/http/listener.ts';
+import type { Listener } from './platform/http/listener.ts';
+import { lateClockGuard } from './platform/late-clock-guard.ts';
+import type { LateClockGuard } from './platform/late-clock-guard.ts';
+import { countRejections } from './platform/limits/count-rejections.ts';
+import { lockData } from './platform/lock-data.ts';
+import { createMetrics } from './platform/metrics/metrics.ts';
+import type { Metrics } from './platform/metrics/metrics.ts';
+import { openApiDocument } from './platform/openapi/openapi-document.ts';
+import { auditRoutes } from './platform/operator/audit-routes.ts';
+import { createSqlAudit } from './platform/operator/audit-sql.ts';
+import { OperatorAuth } from './platform/operator/authenticate-operator.ts';
+import { requireOperator } from './platform/operator/operator-auth.ts';
+import { journalKeys, operatorToken } from './platform/operator/operator-token.ts';
+import { createSqlOperators } from './platform/operator/operators-sql.ts';
+import { probeRoutes } from './platform/operator/probe-routes.ts';
+import { sessionRoutes, signInRoute } from './platform/operator/session-routes.ts';
+import { tokensRoutes } from './platform/operator/tokens-routes.ts';
+import { refuseInterruptedRestore } from './platform/restore-marker.ts';
+import type { Config } from './platform/settings/config.ts';
+import { Slot } from './platform/slot.ts';
+import { logDatabase } from './platform/sql/log-database.ts';
+import { openDatabase } from './platform/sql/open-database.ts';
+import { messagesSetAside } from './platform/suspects/find-set-aside.ts';
+import { openSqlSuspects } from './platform/suspects/suspects-sql.ts';
+import { createSqlLicenses } from './relay/accounts/licenses-sql.ts';
+import { openAccounts } from './relay/accounts/room.ts';
+import { openAssets } from './relay/assets/room.ts';
+import { openCrm } from './relay/crm/room.ts';
+import { openInbound } from './relay/inbound/room.ts';
+import { eventsRoutes } from './relay/journal/events-routes.ts';
+import { createSqlJournal } from './relay/journal/journal-sql.ts';
+import { keepWithin } from './relay/journal/keep-within.ts';
+import { messagesRoutes } from './relay/journal/messages-routes.ts';
+import { AS_IN_SETTINGS } from './relay/journal/retention.ts';
+import type { Retention } from './relay/journal/retention.ts';
+import { NO_TEXTS } from './relay/journal/texts.ts';
+import type { Texts } from './relay/journal/texts.ts';
+import { openKeys } from './relay/keys/room.ts';
+import type { KeySettings } from './relay/keys/settings-keys.ts';
+import { openMacs } from './relay/macs/room.ts';
+import { keyedHash } from './relay/people/keyed-hash.ts';
+import { createPhones } from './relay/people/phones.ts';
+import type { Relay } from './relay/relay.ts';
+import { openStatus } from './relay/status/room.ts';
+import { separateNodes } from './relay/switchboard/find-separate-nodes.ts';
+import { openCluster } from './relay/switchboard/room.ts';
+import { SendLedger } from './relay/switchboard/send-ledger.ts';
+import { openWebhook } from './relay/webhook/room.ts';
+import { UNSIGNED } from './relay/webhook/webhook-response.ts';
 
 export interface Bridge {
   readonly url: string;
@@ -106,7 +104,8 @@ export interface Overrides {
   readonly warnings?: readonly string[];
 }
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+const DAY_MS = 86_400_000;
 const MACS_DRAIN_MS = 5000;
 /** Responses in flight get this long after the grace period of idle connections. */
 const RESPONSES_MS = 2000;
@@ -127,9 +126,8 @@ export async function createBridge(
   );
   try {
     const clockGuard = lateClockGuard({ clock, log });
-    const { mayDelete } = clockGuard;
     return await compose(
-      { config, log, clock, life, metrics: createMetrics(version), mayDelete, node: randomUUID() },
+      { config, log, clock, life, metrics: createMetrics(version), node: randomUUID() },
       clockGuard,
       warnings,
     );
@@ -139,9 +137,19 @@ export async function createBridge(
   }
 }
 
+/** What the parts need before there is a host. */
+interface Context {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly life: Lifecycle;
+  readonly metrics: Metrics;
+  readonly node: string;
+}
+
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
 async function compose(
-  context: BridgeContext,
+  context: Context,
   clockGuard: LateClockGuard,
   warnings: readonly string[],
 ): Promise<Bridge> {
@@ -177,7 +185,7 @@ async function compose(
     },
   });
   life.add('ledger', () => ledger.shutDown());
-  const cluster = await composeCluster(context, database, ledger, journal);
+  const cluster = await openCluster({ ...context, database, ledger, feed: journal }, config);
   const { switchboard, changes, messageEvents } = cluster;
   const suspects = await openSqlSuspects({
     db: database.db,
@@ -206,10 +214,18 @@ async function compose(
     limits,
     auditLog: audit,
     failpoint,
-    mayDelete: context.mayDelete,
+    mayDelete: clockGuard.mayDelete,
     isSingleNode,
     publicUrl: () => address.url,
     life,
+  });
+  host.finds({ find: () => separateNodes(cluster.separations()) });
+  host.finds({
+    async find() {
+      const from = clock.now() - DAY_MS;
+      // A file is delivered, so there is nothing to decide about it.
+      return messagesSetAside((await suspects.list()).filter(({ kind, at }) => kind !== 'file' || at > from));
+    },
   });
   const keys = await openKeys(host, { ...config.crm, ...config.limits });
   const files = await openAssets(host, { licenses, suspects, hashes, retention: ownRetention }, config);
@@ -276,10 +292,8 @@ async function compose(
   await reach.start(host, relay, { reachFields: config.crm.reachFields });
   await privacy.start(host, relay, {});
   await doctor.start(host, relay, { version, config, warnings, uptimeSec });
-  const now = () => clock.now();
-  const lines = new LineWatch({ journal, now });
-  const lineTraffic = { traffic: (locationId: string) => lines.of(locationId), now };
-  accounts.liveness.fillWith((location) => lineOf(lineTraffic, location));
+  await tenants.start(host, relay, {});
+  await issues.start(host, relay, { ...config, clockVerdict: clockGuard.verdict });
   const served = config.accessLog ? createAccessLog(log) : undefined;
   if (served !== undefined)
     webhook.handled.listen(({ method, path, requestId, status, ms, bytes }) =>
@@ -315,7 +329,7 @@ async function compose(
         oversizedHeaders: [['POST /crm/webhook', { status: '401 Unauthorized', json: UNSIGNED }]],
       },
       raw: webhook.route,
-      upgrade: (...upgrade) => macs.gateway.handleUpgrade(...upgrade),
+      upgrade: (...upgrade) => macs.handleUpgrade(...upgrade),
       routes: [
         deprecatedRoutes({ log, count: metrics.deprecatedPath }),
         healthRoutes({
@@ -335,36 +349,12 @@ async function compose(
   life.add('public listener', () => publicListener.close(requests));
   life.add('Macs', async () => {
     // During this time a load balancer sees that /readyz fails, and stops sending requests here.
-    await Promise.all([macs.gateway.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
+    await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 
-  const tenants = {
-    crmCalls: (locationId: string) => crm.callsOf(locationId),
-    privateTokenCheck: () => crm.grants.value.privateTokens(),
-  };
-  const issuesApi = composeIssues(context, {
-    database,
-    journal,
-    suspects,
-    overview: accounts.overview,
-    tenants,
-    unreadableTokens: () => crm.grants.value.unreadable(),
-    clockVerdict: clockGuard.verdict,
-    lines,
-    occurrences: {
-      rejectedSignatures: webhook.rejectedSignatures,
-      contended: macs.contended,
-      seatsRefused: accounts.seatsRefused,
-    },
-    separations: cluster.separations,
-  });
-  const alertsApi = composeAlerts(context, database, failpoint);
   const operators = createSqlOperators({ db: database.db, clock });
   const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
-  life.add(
-    'pruning of sessions',
-    pruneHourly(context, 'operator.prune_failed', () => operatorAuth.prune()),
-  );
+  host.expires('operator.prune_failed', () => operatorAuth.prune());
   operatorListener = await startListener(
     {
       name: 'operator',
@@ -393,21 +383,13 @@ async function compose(
           eventsRoutes({ events: messageEvents, auth: operatorAuth, clock })(app);
           tokensRoutes({ auth: operatorAuth, operators, audit })(app);
           auditRoutes({ audit })(app);
-          tenantsRoutes({
-            tenants: (query) =>
-              listTenants(
-                { ...tenants, ...lineTraffic, locations: () => accounts.overview.recentLocations(), journal },
-                query,
-              ),
-          })(app);
-          issuesApi(app);
-          alertsApi(app);
           for (const routes of host.registered.operatorRoutes) routes(app);
         },
       ],
     },
     config.listeners.operator,
   );
+  host.registered.startWatches();
   // Closed before the parts that suspects wait in.
   life.add('suspects', () => suspects.close());
   life.add('readiness', () => {

@@ -1,26 +1,31 @@
 import { hostname } from 'node:os';
 
-import type { BridgeContext } from './context.ts';
-import { NodeWatch } from '../features/issues/watch-nodes.ts';
-import type { Separation } from '../features/issues/watch-nodes.ts';
-import type { Broadcast } from '../platform/changes/broadcast.ts';
-import type { BroadcastMessage } from '../platform/changes/broadcast-redis.ts';
-import { createMemoryBroadcast } from '../platform/changes/broadcast-memory.ts';
-import type { Changes } from '../platform/changes/changes.ts';
-import { createMemoryChanges } from '../platform/changes/changes-memory.ts';
-import type { HealthCheck } from '../platform/http/health-checks.ts';
-import type { JournalFeed } from '../relay/journal/journal.ts';
-import type { MessageEvents } from '../relay/journal/message-events.ts';
-import { createMemoryMessageEvents } from '../relay/journal/message-events-memory.ts';
-import type { EventBatch } from '../relay/journal/message-events-redis.ts';
-import type { Limits } from '../platform/limits/limits.ts';
-import { createMemoryLimits } from '../platform/limits/limits-memory.ts';
-import { createBusCipher } from '../relay/switchboard/bus.ts';
-import type { SendLedger } from '../relay/switchboard/send-ledger.ts';
-import type { Switchboard } from '../relay/switchboard/switchboard.ts';
-import { createMemorySwitchboard } from '../relay/switchboard/switchboard-memory.ts';
-import type { OpenDatabase } from '../platform/sql/open-database.ts';
-import { sharedSecret } from '../platform/sql/shared-secret.ts';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Lifecycle } from '@footbridge/runtime/lifecycle';
+import type { Log } from '@footbridge/runtime/log';
+
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { Config } from '../../platform/settings/config.ts';
+import { NodeWatch } from './watch-nodes.ts';
+import type { Separation } from './watch-nodes.ts';
+import type { Broadcast } from '../../platform/changes/broadcast.ts';
+import type { BroadcastMessage } from '../../platform/changes/broadcast-redis.ts';
+import { createMemoryBroadcast } from '../../platform/changes/broadcast-memory.ts';
+import type { Changes } from '../../platform/changes/changes.ts';
+import { createMemoryChanges } from '../../platform/changes/changes-memory.ts';
+import type { HealthCheck } from '../../platform/http/health-checks.ts';
+import type { JournalFeed } from '../journal/journal.ts';
+import type { MessageEvents } from '../journal/message-events.ts';
+import { createMemoryMessageEvents } from '../journal/message-events-memory.ts';
+import type { EventBatch } from '../journal/message-events-redis.ts';
+import type { Limits } from '../../platform/limits/limits.ts';
+import { createMemoryLimits } from '../../platform/limits/limits-memory.ts';
+import { createBusCipher } from './bus.ts';
+import type { SendLedger } from './send-ledger.ts';
+import type { Switchboard } from './switchboard.ts';
+import { createMemorySwitchboard } from './switchboard-memory.ts';
+import type { OpenDatabase } from '../../platform/sql/open-database.ts';
+import { sharedSecret } from '../../platform/sql/shared-secret.ts';
 
 export interface Cluster {
   readonly broadcast: Broadcast;
@@ -33,22 +38,28 @@ export interface Cluster {
   readonly separations: () => ReadonlySet<Separation>;
 }
 
-type RedisChoice = Extract<BridgeContext['config']['cluster'], { engine: 'redis' }>;
-
-/** The state that nodes share: in memory for one node, in Redis and PostgreSQL for several. */
-export function composeCluster(
-  context: BridgeContext,
-  database: OpenDatabase,
-  ledger: SendLedger,
-  feed: JournalFeed,
-): Cluster | Promise<Cluster> {
-  const { cluster } = context.config;
-  return cluster.engine === 'memory'
-    ? oneNode(context, feed)
-    : severalNodes(context, database, ledger, feed, cluster);
+export interface ClusterDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly life: Lifecycle;
+  readonly metrics: Metrics;
+  readonly node: string;
+  readonly database: OpenDatabase;
+  readonly ledger: SendLedger;
+  readonly feed: JournalFeed;
 }
 
-function oneNode({ log, clock, life, node }: BridgeContext, feed: JournalFeed): Cluster {
+type RedisChoice = Extract<Config['cluster'], { engine: 'redis' }>;
+
+/** The state that nodes share: in memory for one node, in Redis and PostgreSQL for several. */
+export function openCluster(
+  deps: ClusterDeps,
+  { cluster }: Pick<Config, 'cluster'>,
+): Cluster | Promise<Cluster> {
+  return cluster.engine === 'memory' ? oneNode(deps) : severalNodes(deps, cluster);
+}
+
+function oneNode({ log, clock, life, node, feed }: ClusterDeps): Cluster {
   const limits = createMemoryLimits(clock);
   const changes = createMemoryChanges(log);
   const switchboard = createMemorySwitchboard({ clock, node });
@@ -67,10 +78,7 @@ function oneNode({ log, clock, life, node }: BridgeContext, feed: JournalFeed): 
 }
 
 async function severalNodes(
-  { log, clock, life, node, metrics }: BridgeContext,
-  database: OpenDatabase,
-  ledger: SendLedger,
-  feed: JournalFeed,
+  { log, clock, life, node, metrics, database, ledger, feed }: ClusterDeps,
   { url, nodeSecret: given }: RedisChoice,
 ): Promise<Cluster> {
   // Loaded on demand: a single node starts faster without them.
@@ -84,14 +92,14 @@ async function severalNodes(
     { createRedisMessageEvents },
     { createSqlChanges },
   ] = await Promise.all([
-    import('../platform/redis/open-redis.ts'),
-    import('../platform/redis/key-prefix.ts'),
-    import('../relay/switchboard/earlier-nodes-redis.ts'),
-    import('../platform/limits/limits-redis.ts'),
-    import('../platform/changes/broadcast-redis.ts'),
-    import('../relay/switchboard/switchboard-redis.ts'),
-    import('../relay/journal/message-events-redis.ts'),
-    import('../platform/changes/changes-sql.ts'),
+    import('../../platform/redis/open-redis.ts'),
+    import('../../platform/redis/key-prefix.ts'),
+    import('./earlier-nodes-redis.ts'),
+    import('../../platform/limits/limits-redis.ts'),
+    import('../../platform/changes/broadcast-redis.ts'),
+    import('./switchboard-redis.ts'),
+    import('../journal/message-events-redis.ts'),
+    import('../../platform/changes/changes-sql.ts'),
   ]);
   if (database.engine !== 'postgres')
     log.warn(

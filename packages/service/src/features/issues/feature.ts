@@ -1,0 +1,128 @@
+import { asLocationId } from '@footbridge/protocol/ids';
+import type { LocationId } from '@footbridge/protocol/ids';
+
+import { diskSpace } from '../../platform/disk-space.ts';
+import type { Finding } from '../../platform/findings.ts';
+import type { Feature, Host } from '../../platform/host.ts';
+import type { LateClockGuard } from '../../platform/late-clock-guard.ts';
+import type { AlertsConfig, Config } from '../../platform/settings/config.ts';
+import type { Relay } from '../../relay/relay.ts';
+import { createSqlAlertOutbox } from './alert-outbox-sql.ts';
+import { alertsRoutes } from './alerts-routes.ts';
+import { createSlackReceiver } from './alerts-slack.ts';
+import { createSmtpReceiver } from './alerts-smtp.ts';
+import { createTeamsReceiver } from './alerts-teams.ts';
+import { createWebhookReceiver } from './alerts-webhook.ts';
+import type { AlertReceiver } from './alerts.ts';
+import { doubtfulClock } from './find-doubtful-clock.ts';
+import { fullDisk } from './find-full-disk.ts';
+import { createSqlIssues } from './issues-sql.ts';
+import { issuesRoutes } from './issues-routes.ts';
+import { MacHistory } from './mac-history.ts';
+import { overviewRoutes } from './overview-routes.ts';
+import { AlertSender } from './send-alerts.ts';
+import { TrafficOverview } from './show-traffic.ts';
+import { IssueWatch } from './watch-issues.ts';
+
+export interface IssuesSettings extends Pick<Config, 'dataDir' | 'alerts' | 'retentionDays'> {
+  readonly clockVerdict: LateClockGuard['verdict'];
+}
+
+const DAY_MS = 86_400_000;
+
+/** Opens and closes issues from what all parts find, tells receivers about them, and shows the figures of the last day. */
+export const issues: Feature<Pick<Relay, 'journal' | 'accounts'>, IssuesSettings> = {
+  name: 'issues',
+  start(host, { journal, accounts }, settings) {
+    const { db, clock, log, metrics, node } = host;
+    const kept = settings.retentionDays * DAY_MS;
+    const stored = createSqlIssues({ db, clock });
+    const macHistory = new MacHistory(() => clock.now());
+    host.finds({
+      async find() {
+        const disk = await diskSpace(settings.dataDir);
+        macHistory.add((await accounts.overview.macs()).size);
+        return [...fullDisk(disk), ...doubtfulClock(disk.host, settings.clockVerdict())];
+      },
+    });
+    host.watches('issues', () => {
+      const watch = new IssueWatch({
+        issues: stored,
+        find: async () => withLicenses(await findAll(host), (ids) => accounts.ownersOf(ids)),
+        isUndecided: (issue) => host.checks().some((check) => check.isUndecided?.(issue) === true),
+        node,
+        clock,
+        log,
+        changed: (change, { id, kind, locationIds }) =>
+          change === 'opened'
+            ? log.warn(
+                { event: 'issue.opened', id, kind, locations: locationIds?.length ?? null },
+                'issue opened',
+              )
+            : log.info({ event: 'issue.closed', id, kind }, 'issue closed'),
+        checked: (open) => metrics.issuesOpen(open.map(({ kind }) => kind)),
+      });
+      return () => watch.close();
+    });
+    host.expires('issue.prune_failed', () => stored.prune(clock.now() - kept));
+    const traffic = new TrafficOverview({ journal, now: () => clock.now() });
+    host.operatorRoutes(
+      issuesRoutes({ issues: stored }),
+      overviewRoutes({
+        traffic,
+        locations: () => accounts.overview.recentLocations(),
+        issues: stored,
+        macHistory,
+      }),
+    );
+    startAlerts(host, settings, kept);
+  },
+};
+
+async function findAll(host: Host): Promise<Finding[]> {
+  const found = await Promise.all(host.checks().map(async (check) => check.find()));
+  return found.flat();
+}
+
+/** Adds the licenses of the locations that findings are about. */
+async function withLicenses(
+  found: readonly Finding[],
+  ownersOf: (locationIds: readonly LocationId[]) => Promise<ReadonlyMap<LocationId, { licenseId: string }>>,
+): Promise<Finding[]> {
+  const wanted = found.flatMap(({ subject, licenseId, locationIds }) =>
+    licenseId === undefined && locationIds?.includes(subject) === true ? (asLocationId(subject) ?? []) : [],
+  );
+  const owners: ReadonlyMap<string, { licenseId: string }> =
+    wanted.length === 0 ? new Map() : await ownersOf(wanted);
+  return found.map((finding) => ({ licenseId: owners.get(finding.subject)?.licenseId ?? null, ...finding }));
+}
+
+function startAlerts(host: Host, { alerts }: Pick<Config, 'alerts'>, kept: number): void {
+  const { db, clock, metrics } = host;
+  const outbox = createSqlAlertOutbox({ db, clock, otherNodes: !host.isSingleNode });
+  const receivers = receiversOf(alerts, () => clock.now());
+  const { quietHours, reminderMs } = alerts;
+  const sender = new AlertSender({
+    ...host,
+    outbox,
+    receivers,
+    quietHours,
+    reminderMs,
+    count: metrics.alert,
+  });
+  host.stops('alerts', () => sender.close());
+  host.expires('alert.prune_failed', () => outbox.prune(clock.now() - kept));
+  host.operatorRoutes(alertsRoutes({ receivers, outbox, sender }));
+}
+
+function receiversOf(
+  { webhook, slack, teams, email, allowPrivate }: AlertsConfig,
+  now: () => number,
+): AlertReceiver[] {
+  return [
+    ...(webhook === undefined ? [] : [createWebhookReceiver({ ...webhook, allowPrivate, now })]),
+    ...(slack === undefined ? [] : [createSlackReceiver({ url: slack, allowPrivate })]),
+    ...(teams === undefined ? [] : [createTeamsReceiver({ url: teams, allowPrivate })]),
+    ...(email === undefined ? [] : [createSmtpReceiver({ ...email, allowPrivate })]),
+  ];
+}
