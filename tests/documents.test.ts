@@ -67,6 +67,7 @@ const OPTIONS_OF: Readonly<Record<string, string>> = {
   start: 'packages/service/src/platform/settings/command-line.ts',
   test: 'scripts/test-options.ts',
   siege: 'tests/siege/main.ts',
+  fuzz: 'tests/siege/parsers/main.ts',
 };
 
 /** `METHOD /path` of every call to the service and of every call that the service makes to the CRM. */

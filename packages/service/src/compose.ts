@@ -161,7 +161,7 @@ async function compose(
   if (token.made)
     log.info({ event: 'operator.token_created', file: 'DATA_DIR/operator-token' }, 'operator token created');
 
-  const database = await openDatabase(config.database, logDatabase(log, 'main'));
+  const database = await openDatabase(config.database, logDatabase(log));
   life.add('database', () => database.close());
   const mark = new WorkMark(join(config.dataDir, 'in-work'));
   life.add('work mark', () => mark.close());

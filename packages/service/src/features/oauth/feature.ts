@@ -4,7 +4,7 @@ import type { Feature, Host } from '../../platform/host.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import { logDatabase } from '../../platform/sql/log-database.ts';
+import { logTokenDatabase } from '../../platform/sql/log-database.ts';
 import type { CrmGrants } from '../../relay/crm/tokens.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { APP_EVENTS } from './app-events.ts';
@@ -140,7 +140,7 @@ async function openTokens(
   { oauth: app, database: main }: OAuthSettings,
 ): Promise<OpenDatabase> {
   if (app.state !== 'ready' || app.database === main) return database;
-  const own = await openDatabase(app.database, logDatabase(log, 'tokens'));
+  const own = await openDatabase(app.database, logTokenDatabase(log));
   stopsLast('token database', () => own.close());
   return own;
 }
