@@ -281,9 +281,10 @@ const withLicense = (db: Database) =>
     .selectAll('devices')
     .select('licenses.label');
 
-const detailsOf = ({ label, ...row }: DeviceRow & { label: string }): DeviceDetails => ({
+// Not `{ label, ...row }`: that takes longer than the query.
+const detailsOf = (row: DeviceRow & { label: string }): DeviceDetails => ({
   ...deviceOf(row),
-  license: label,
+  license: row.label,
 });
 
 function deviceOf(row: DeviceRow): Device {
