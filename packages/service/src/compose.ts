@@ -239,7 +239,11 @@ async function compose(
   });
   const statuses = openStatus(host, { journal, client: crm.client, switchboard }, config);
   const inbound = openInbound(host, { suspects, phones, journal, texts, crm, switchboard, files }, config);
-  keepWithin(host, { journal, retention: ownRetention, also: [inbound.prune, pruneSuspects] }, config);
+  keepWithin(
+    host,
+    { journal, retention: ownRetention, also: [(kept) => inbound.prune(kept), pruneSuspects] },
+    config,
+  );
   host.operatorRoutes(
     messagesRoutes({
       journal,

@@ -162,7 +162,7 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
     watches: (...watch) => void watches.push(watch),
     finds: (check) => void checks.push(check),
     checks: () => checks,
-    keepsAboutPeople: (keeper) => void keepers.push(keeper as Keeper),
+    keepsAboutPeople: (keeper) => void keepers.push(keeper),
     keepers: () => keepers,
   };
 }

@@ -135,12 +135,9 @@ async function openGrants(host: Host, settings: OAuthSettings): Promise<Grants |
 }
 
 /** CRM_OAUTH_DATABASE_URL may name a separate database. */
-async function openTokens(
-  { database, log, stopsLast }: Host,
-  { oauth: app, database: main }: OAuthSettings,
-): Promise<OpenDatabase> {
-  if (app.state !== 'ready' || app.database === main) return database;
-  const own = await openDatabase(app.database, logTokenDatabase(log));
-  stopsLast('token database', () => own.close());
+async function openTokens(host: Host, { oauth: app, database: main }: OAuthSettings): Promise<OpenDatabase> {
+  if (app.state !== 'ready' || app.database === main) return host.database;
+  const own = await openDatabase(app.database, logTokenDatabase(host.log));
+  host.stopsLast('token database', () => own.close());
   return own;
 }

@@ -19,7 +19,7 @@ export const privacy: Feature<Pick<Relay, 'people' | 'journal' | 'texts'>, {}> =
     host.stops(
       'erased people',
       host.changes.listen('person_erased', (subject) => {
-        for (const { forget } of host.keepers()) forget?.(subject === '*' ? undefined : subject);
+        for (const keeper of host.keepers()) keeper.forget?.(subject === '*' ? undefined : subject);
       }),
     );
 
@@ -92,8 +92,8 @@ export const privacy: Feature<Pick<Relay, 'people' | 'journal' | 'texts'>, {}> =
 type Sections = Partial<{ [S in Section]: Awaited<ReturnType<NonNullable<Keeper<S>['read']>>> }>;
 
 async function sectionsOf(keepers: ReturnType<Host['keepers']>, person: Person): Promise<Sections> {
-  const read = keepers.map(async ({ section, read: readOf }) =>
-    section === undefined ? [] : [[section, await readOf?.(person)] as const],
+  const read = keepers.map(async (keeper) =>
+    keeper.section === undefined ? [] : [[keeper.section, await keeper.read?.(person)] as const],
   );
-  return Object.fromEntries((await Promise.all(read)).flat()) as Sections;
+  return Object.fromEntries((await Promise.all(read)).flat());
 }
