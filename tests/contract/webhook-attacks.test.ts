@@ -63,12 +63,14 @@ describe('repeated names', () => {
 describe('deep nesting', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-  it.each([10, 1000, 10_000, 30_000])('W10 %i levels in an unknown field are ignored', async (depth) => {
+  it.each([10, 100, 500])('W10 %i levels in an unknown field are ignored', async (depth) => {
     expect((await bridge.post(withRaw('unknown', nested(depth)))).status).toBe(200);
     expect(await bridge.sent()).toHaveLength(1);
   });
 
   it.each([
+    ['1,000 nested lists', nested(1000)],
+    ['30,000 nested lists', nested(30_000)],
     ['40,000 nested lists', nested(40_000)],
     ['40,000 lists side by side', `[${'[],'.repeat(40_000)}{}]`],
     ['500,000 nested lists', nested(500_000)],
@@ -112,22 +114,22 @@ describe('deep nesting', () => {
     expect((await bridge.sent())[0]?.message).toBe(message);
   });
 
-  it.each(FIELDS)('W4 of 10,000 levels in %s gets the documented status', async (name) => {
-    const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
+  it.each(FIELDS)('W4 of 500 levels in %s gets the documented status', async (name) => {
+    const deep = `${'{"a":'.repeat(500)}1${'}'.repeat(500)}`;
     const { status } = await bridge.post(withRaw(name, deep));
     expect(status).toBe(['messageId', 'userId'].includes(name) ? 200 : 400);
   });
 
-  it('W5 of 10,000 levels in an attachment is rejected', async () => {
-    const deep = nested(10_000);
+  it('W5 of 500 levels in an attachment is rejected', async () => {
+    const deep = nested(500);
     expect((await bridge.post(withRaw('attachments', deep))).json).toMatchObject({
       code: 'INVALID_ATTACHMENTS',
       received: 0,
     });
   });
 
-  it('W13 of 10,000 levels in an array as the body is rejected', async () => {
-    const { status } = await bridge.post(nested(10_000));
+  it.each([500, 10_000])('W13 of %i levels in an array as the body is rejected', async (levels) => {
+    const { status } = await bridge.post(nested(levels));
     expect(status).toBe(400);
   });
 });

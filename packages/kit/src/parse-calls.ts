@@ -1,6 +1,7 @@
 import { parseFooter } from '@footbridge/protocol/footer';
 import { messageKind, type MessageKind } from '@footbridge/protocol/message-kind';
 import type { Metadata } from '@footbridge/protocol/metadata';
+import { readJson } from '@footbridge/protocol/read-json';
 import { checkAgainst, type Checked } from '@footbridge/protocol/schema';
 import type { MessageStatus } from './status.ts';
 
@@ -78,10 +79,5 @@ export function parseStatus(body: unknown): Checked<StatusUpdate> {
 
 /** Returns the value of JSON text. Anything else is returned unchanged; text that is not JSON is undefined. */
 export function jsonOf(body: unknown): unknown {
-  if (typeof body !== 'string') return body;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+  return typeof body === 'string' ? readJson(body) : body;
 }

@@ -1,5 +1,6 @@
 import { webhookEntry } from '@footbridge/protocol/codes';
 import { parseFooter } from '@footbridge/protocol/footer';
+import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { isObject } from '@footbridge/protocol/schema';
 import { importPrivateKey, type ImportedKey } from './keys.ts';
@@ -138,7 +139,7 @@ async function post(
       redirect: 'manual',
       signal: attempt.signal,
     });
-    return { status: response.status, headers: response.headers, body: readJson(await readText(response)) };
+    return { status: response.status, headers: response.headers, body: objectIn(await readText(response)) };
   } catch {
     signal?.throwIfAborted();
     return undefined;
@@ -170,13 +171,9 @@ async function readText(response: Response): Promise<string> {
   }
 }
 
-function readJson(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  const value = readJson(text);
+  return isObject(value) ? value : {};
 }
 
 function toResult(response: WebhookResponse | undefined, attempts: number): SendResult {

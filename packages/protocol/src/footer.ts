@@ -34,6 +34,7 @@ import {
   type Part,
 } from './footer-parts.ts';
 import type { Metadata } from './metadata.ts';
+import { readJson } from './read-json.ts';
 import { isObject } from './schema.ts';
 
 export interface ReadFooter {
@@ -172,13 +173,10 @@ type Payload = { readonly metadata: Metadata; readonly notMerged: boolean } | { 
 function readPayload(footer: Footer): Payload {
   const json = footer.form === 'block' ? footer.payload : decodeUtf8(footer.payload);
   if (json === undefined) return { problem: 'the sentinel of the footer is not base64 of UTF-8' };
-  try {
-    const value: unknown = JSON.parse(json);
-    if (!isObject(value)) return { problem: 'the footer is not a JSON object' };
-    return { metadata: value, notMerged: json.startsWith(NOT_MERGED) };
-  } catch {
-    return { problem: 'the footer is not valid JSON' };
-  }
+  const value = readJson(json);
+  if (value === undefined) return { problem: 'the footer is not valid JSON' };
+  if (!isObject(value)) return { problem: 'the footer is not a JSON object' };
+  return { metadata: value, notMerged: json.startsWith(NOT_MERGED) };
 }
 
 function decodeUtf8(base64: string): string | undefined {

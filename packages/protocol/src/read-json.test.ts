@@ -13,3 +13,8 @@ it.each([
   expect(readJson(text)).toEqual(value);
   expect(readObject(text)).toEqual(fields);
 });
+
+it('T60 does not parse what is nested too deeply', () => {
+  expect(readJson(`${'['.repeat(500)}${']'.repeat(500)}`)).toBeInstanceOf(Array);
+  expect(readJson(`${'['.repeat(600)}${']'.repeat(600)}`)).toBeUndefined();
+});

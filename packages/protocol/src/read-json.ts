@@ -1,5 +1,8 @@
-/** Parses JSON. Returns undefined if the text is not valid JSON. */
+import { isNestedTooDeeply } from './json-size.ts';
+
+/** Parses JSON. Returns undefined if the text is not valid JSON, or is nested too deeply to be parsed. */
 export function readJson(text: string): unknown {
+  if (isNestedTooDeeply(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

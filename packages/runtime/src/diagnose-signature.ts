@@ -2,6 +2,7 @@ import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 import { decodeBase64 } from '@footbridge/protocol/base64';
+import { readJson } from '@footbridge/protocol/read-json';
 
 export interface CandidateKey {
   readonly label: string;
@@ -176,12 +177,8 @@ function* originalCandidates(body: Buffer): Generator<{ description: string; con
 }
 
 function parsed(text: string): object | undefined {
-  try {
-    const json: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
-    return typeof json === 'object' && json !== null ? json : undefined;
-  } catch {
-    return undefined;
-  }
+  const json = readJson(text.replace(/^\ufeff/, ''));
+  return typeof json === 'object' && json !== null ? json : undefined;
 }
 
 function spaced(value: unknown): string {

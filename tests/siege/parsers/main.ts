@@ -35,9 +35,9 @@ print('|---|---|---|---|---|---|');
 const started = performance.now();
 const reports =
   values.number === undefined
-    ? await runParsers({ seed, inputs: Number(values.inputs), only: values.parser })
+    ? await runParsers({ seed, inputs: Number(values.inputs), only: values.parser }, show)
     : await runOne(seed, values.parser, Number(values.number));
-for (const report of reports) show(report);
+if (values.number !== undefined) for (const report of reports) show(report);
 const total = (of: (report: ParserReport) => number) => reports.reduce((sum, report) => sum + of(report), 0);
 const faults = total((report) => report.faults.length);
 print(

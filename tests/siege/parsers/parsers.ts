@@ -147,6 +147,7 @@ function readDuration(bytes: Buffer): unknown {
 const stickerDeps = {
   scratch: { folder: async () => folder, write: async () => file, read: async () => Buffer.alloc(0) },
   images: { rewritePng: async () => ({ ok: true }) },
+  workOn: () => {},
 } as unknown as JobDeps;
 
 function readWebhook(raw: Buffer): void {

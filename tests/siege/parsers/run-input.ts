@@ -1,6 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
 
-import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import { seeded } from '@footbridge/testkit/seeded';
 
 import { Make } from './make.ts';
@@ -25,7 +24,7 @@ export async function runInput(parser: Parser, seed: number, number: number): Pr
   const maxBytes = parser.bytes.fixed + parser.bytes.perByte * size;
   let [milliseconds, bytes, cpuMs] = [Infinity, Infinity, 0];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    if (attempt > 1) collectGarbage();
+    if (attempt > 1) globalThis.gc?.();
     const cost = await measured(run);
     if (cost.thrown !== undefined && !mayThrow(parser, cost.thrown)) {
       const name = cost.thrown instanceof Error ? cost.thrown.name : 'no error';

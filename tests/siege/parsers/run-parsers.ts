@@ -1,8 +1,12 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
 
-import type { Fault, Task, TaskReport, WorkerInput } from './input-worker.ts';
+import type { Fault, Task, TaskReport } from './input-process.ts';
 import { PARSERS } from './parsers.ts';
 import type { Parser } from './parsers.ts';
 
@@ -14,9 +18,10 @@ export interface ParserReport {
   readonly faults: Fault[];
 }
 
-const WORKER = new URL('input-worker.ts', import.meta.url);
-/** Without buffers. A parser that keeps more of a file ends its worker. */
-const MAX_HEAP_MB = 384;
+const PROGRAM = fileURLToPath(new URL('input-process.ts', import.meta.url));
+/** Without buffers. A parser that keeps more of a file ends its process. */
+const FLAGS = ['--max-old-space-size=384', '--expose-gc', '--disable-warning=ExperimentalWarning'];
+const MAX_FAULTS = 5;
 const CHECK_MS = 250;
 /** Longer than any bound, on a busy machine too. */
 const HANGS_MS = 60_000;
@@ -24,101 +29,102 @@ const HANGS_MS = 60_000;
 /** Runs inputs of these parsers, shared out by weight, and resolves with what each of them took. */
 export async function runParsers(
   { seed, inputs, only = '' }: { seed: number; inputs: number; only?: string },
-  onReport: (report: ParserReport) => void = () => {},
+  onReport?: (report: ParserReport) => void,
 ): Promise<ParserReport[]> {
   const parsers = PARSERS.filter(({ name }) => name.includes(only));
   const weights = parsers.reduce((sum, { weight }) => sum + weight, 0);
-  const tasks = parsers.map(({ name, weight }) => ({
-    parser: name,
-    from: 0,
-    to: Math.max(1, Math.round((inputs * weight) / weights)),
-  }));
+  const shareOf = ({ weight }: Parser) => Math.max(1, Math.round((inputs * weight) / weights));
+  const tasks = parsers.map((parser) => ({ parser: parser.name, from: 0, to: shareOf(parser) }));
   return runTasks(seed, tasks, onReport);
 }
 
-/** Runs the input of one parser with this number. */
+/** Runs the input with this number. */
 export async function runOne(seed: number, only: string, number: number): Promise<ParserReport[]> {
-  const tasks = PARSERS.filter(({ name }) => name.includes(only)).map(({ name }) => ({
-    parser: name,
-    from: number,
-    to: number + 1,
-  }));
-  return runTasks(seed, tasks, () => {});
+  const parsers = PARSERS.filter(({ name }) => name.includes(only));
+  return runTasks(
+    seed,
+    parsers.map(({ name }) => ({ parser: name, from: number, to: number + 1 })),
+  );
 }
 
 async function runTasks(
   seed: number,
   tasks: readonly Task[],
-  onReport: (report: ParserReport) => void,
+  onReport: (report: ParserReport) => void = () => {},
 ): Promise<ParserReport[]> {
-  const reports = tasks.flatMap(({ parser: name }) => {
-    const parser = PARSERS.find((one) => one.name === name);
-    return parser === undefined
-      ? []
-      : [{ parser, inputs: 0, slowestMs: 0, mostBytes: 0, faults: [] as Fault[] }];
-  });
-  let rest = tasks.map((task, index) => ({ ...task, index }));
+  const reports = new Map<string, ParserReport>();
+  for (const parser of PARSERS)
+    reports.set(parser.name, { parser, inputs: 0, slowestMs: 0, mostBytes: 0, faults: [] });
+  const folder = mkdtempSync(join(tmpdir(), 'parsers-'));
+  let rest = [...tasks];
   while (rest.length > 0) {
-    const batch = rest;
-    const ended = await runWorker({ seed, tasks: batch }, (place, report) => {
-      const total = reports[batch[place]?.index ?? -1];
+    const ended = await runProcess(join(folder, 'input'), seed, rest, (done) => {
+      rest.shift();
+      const total = reports.get(done.parser);
       if (total === undefined) return;
-      total.inputs += report.inputs;
-      total.slowestMs = Math.max(total.slowestMs, report.slowestMs);
-      total.mostBytes = Math.max(total.mostBytes, report.mostBytes);
-      total.faults.push(...report.faults);
+      total.inputs += done.inputs;
+      total.slowestMs = Math.max(total.slowestMs, done.slowestMs);
+      total.mostBytes = Math.max(total.mostBytes, done.mostBytes);
+      total.faults.push(...done.faults);
       onReport(total);
     });
-    if (ended === undefined) break;
-    // The task goes on behind the input that ended the worker. What it took before is not known.
-    const { task, number, fault } = ended;
-    const [current, ...others] = rest.slice(task);
-    if (current === undefined) throw new Error(`the worker ended: ${fault}`);
-    const total = reports[current.index];
-    total?.faults.push({ number, fault });
-    if (total !== undefined) total.inputs += number + 1 - current.from;
-    rest = [
-      ...(number + 1 < current.to && (total?.faults.length ?? 0) < 5
-        ? [{ ...current, from: number + 1 }]
-        : []),
-      ...others,
-    ];
+    const [task] = rest;
+    if (task === undefined) break;
+    // The task goes on behind the input that ended the process. What it took before is not known.
+    const { number, fault } = ended;
+    const total = reports.get(task.parser);
+    if (number < task.from || total === undefined)
+      throw new Error(`the process of the inputs ended: ${fault}`);
+    total.inputs += number + 1 - task.from;
+    total.faults.push({ number, fault });
+    const next = { ...task, from: number + 1 };
+    if (next.from < next.to && total.faults.length < MAX_FAULTS) rest = [next, ...rest.slice(1)];
+    else {
+      rest.shift();
+      onReport(total);
+    }
   }
-  return reports;
+  rmSync(folder, { recursive: true });
+  return tasks.flatMap(({ parser }) => reports.get(parser) ?? []);
 }
 
-/** Resolves with undefined when all tasks are done, otherwise with the input that ended the worker. */
-async function runWorker(
-  { seed, tasks }: Pick<WorkerInput, 'seed' | 'tasks'>,
-  onReport: (task: number, report: TaskReport) => void,
-): Promise<{ task: number; number: number; fault: string } | undefined> {
-  const place = new Int32Array(new SharedArrayBuffer(8));
-  const workerData: WorkerInput = { seed, tasks, place };
-  const worker = new Worker(WORKER, { workerData, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
-  worker.on('message', ({ index, report }: { index: number; report: TaskReport }) => onReport(index, report));
-  const failed = new Promise<string>((resolve) => worker.once('error', (error) => resolve(nameOf(error))));
-  const done = once(worker, 'exit').then(() => undefined);
+/** Resolves when the process has ended, with the input that it worked on. */
+async function runProcess(
+  path: string,
+  seed: number,
+  tasks: readonly Task[],
+  onReport: (report: TaskReport) => void,
+): Promise<{ number: number; fault: string }> {
+  const args = [path, String(seed), ...tasks.map((task) => JSON.stringify(task))];
+  const child = fork(PROGRAM, args, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  let complaint = '';
+  child.stderr
+    ?.setEncoding('utf8')
+    .on('data', (text: string) => (complaint = (complaint + text).slice(-4000)));
+  child.on('message', (report) => onReport(report as TaskReport));
+  const exit = once(child, 'exit');
   const stop = new AbortController();
-  const ended = await Promise.race([failed, done, hangs(place, stop.signal)]);
+  const hang = hangs(path, stop.signal);
+  const isHanging = (await Promise.race([exit, hang])) === HANGS;
   stop.abort();
-  if (ended === undefined) return undefined;
-  await worker.terminate();
-  return { task: Atomics.load(place, 0), number: Atomics.load(place, 1), fault: ended };
+  if (isHanging) child.kill('SIGKILL');
+  const [code, signal] = (await exit) as [number | null, string | null];
+  const fault = isHanging
+    ? `does not return within ${HANGS_MS / 1000} s`
+    : `ends the process: ${signal ?? code} ${complaint.replaceAll(/[\s#]+/g, ' ').slice(0, 300)}`;
+  return { number: existsSync(path) ? Number(readFileSync(path, 'utf8')) : -1, fault };
 }
 
-/** Its code, such as ERR_WORKER_OUT_OF_MEMORY. */
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error ? String(error.code) : `${error.name}: ${error.message}`;
-}
+const HANGS = 'hangs';
 
-async function hangs(place: Int32Array, signal: AbortSignal): Promise<string> {
-  let [last, since] = ['', performance.now()];
+/** Resolves when the process works on the same input for too long. */
+async function hangs(path: string, signal: AbortSignal): Promise<typeof HANGS | undefined> {
+  let [last, since] = [Buffer.alloc(0), performance.now()];
   while (!signal.aborted) {
     await sleep(CHECK_MS, undefined, { signal }).catch(() => {});
-    const now = `${Atomics.load(place, 0)} ${Atomics.load(place, 1)}`;
-    if (now !== last) [last, since] = [now, performance.now()];
-    else if (performance.now() - since > HANGS_MS) return `does not return within ${HANGS_MS / 1000} s`;
+    const now = existsSync(path) ? readFileSync(path) : last;
+    if (!now.equals(last)) [last, since] = [now, performance.now()];
+    else if (performance.now() - since > HANGS_MS) return HANGS;
   }
-  return '';
+  return undefined;
 }

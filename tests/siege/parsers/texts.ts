@@ -212,6 +212,8 @@ function brackets(make: Make, size: number): string {
     '{"":',
     '0,',
     '"\\\\"',
+    '[0,',
+    '{"a":0,"b":',
   ]);
   const start = make.pick(['', '{"a":', '[', ' {"a":', '{"type":"state","a":[', '{']);
   return `${start}${unit.repeat(Math.ceil(size / unit.length))}${make.pick(['', ']', '}', '"'])}`;

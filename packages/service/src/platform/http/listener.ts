@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 
 import { newRequestId } from '@footbridge/protocol/ids';
+import { isNestedTooDeeply } from '@footbridge/protocol/json-size';
 import type { Log } from '@footbridge/runtime/log';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
@@ -90,6 +91,11 @@ export async function startListener(
       ),
   });
   app.setErrorHandler(renderError(options.log));
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (isNestedTooDeeply(body)) done(new RequestError('INVALID_REQUEST', {}, { status: 400 }));
+    else void parseJson(request, body, done);
+  });
   // Runs before the body is read, so that the body of an unknown path is not parsed.
   app.addHook('onRequest', async (request) => {
     const { host = '' } = request.headers;
