@@ -43,7 +43,7 @@ class Run {
   /** Every Mac that was ever connected, with its tenant. */
   readonly #macs: { readonly mac: Mac; readonly tenant: Tenant }[] = [];
   /** Who owned the location when each text was sent, by messageId. */
-  readonly #texts = new Map<string, Tenant | 'nobody'>();
+  readonly #texts = new Map<string, Tenant | 'none'>();
   readonly #tokens: { readonly token: string; readonly tenant: Tenant; readonly isPaired: boolean }[] = [];
   #owner: Tenant | undefined;
   #last: Step | undefined;
@@ -174,7 +174,7 @@ class Run {
 
   async #text(): Promise<void> {
     const messageId = `${this.#locationId}-${this.#texts.size}`;
-    this.#texts.set(messageId, this.#owner ?? 'nobody');
+    this.#texts.set(messageId, this.#owner ?? 'none');
     await this.#bridge.reaches(this.#locationId, { messageId });
   }
 

@@ -474,7 +474,7 @@ describe('tokens', () => {
     const { id: licenseId, key } = await bridge.createLicense();
     const assign = (id: string) => bridge.operator('PUT', `/operator/locations/${id}`, { licenseId });
     await assign(LOCATION);
-    // A mistyped location, which nobody owns.
+    // A mistyped location, which no license owns.
     const mistyped = await bridge.connect({ token: await bridge.token('mac-mistyped', key) });
     await expect(mistyped.register(`${LOCATION}x`)).rejects.toThrow();
     const mac = await bridge.mac();

@@ -11,7 +11,7 @@ const token = {
 };
 
 export const createToken = call('POST', '/operator/tokens', {
-  summary: 'Create a token for somebody else',
+  summary: 'Create a token for another operator',
   locations: 'none',
   body: strict(
     { label: { ...label, maxLength: 100 } },

@@ -39,7 +39,7 @@ it.each([
   ]);
 });
 
-it('a location that never had a Mac is no issue, nor a sub-account in which the app was never installed', () => {
+it('a location that never had a Mac is not an issue, nor a sub-account in which the app was never installed', () => {
   expect(findingsOf({ ...HAD_MAC, lastDevice: null }, [problem('mac_offline')])).toEqual([]);
   expect(findingsOf(HAD_MAC, [problem(null)])).toEqual([]);
 });

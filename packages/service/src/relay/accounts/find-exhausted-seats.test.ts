@@ -24,7 +24,7 @@ it('a license that refused a Mac and has no free seat is an issue', () => {
   expect(found?.action).toMatch(/footbridge license seats/);
 });
 
-it('a refused Mac is no issue once a seat is free, nor a full license that refused no Mac', () => {
+it('a refused Mac is not an issue once a seat is free, nor a full license that refused no Mac', () => {
   expect(exhaustedSeats([license(1)], REFUSED)).toEqual([]);
   expect(exhaustedSeats([license(2)], new Map())).toEqual([]);
 });

@@ -47,7 +47,7 @@ export interface UploadDeps {
 
 export interface Upload {
   readonly locationId: string;
-  /** The license of the Mac that sends the file. The file counts towards its quota, whoever owns the location later. */
+  /** The license of the Mac that sends the file. The file counts towards its quota, even if the location has another owner later. */
   readonly licenseId: string;
   readonly name: string;
   readonly bytes: AsyncIterable<Uint8Array>;

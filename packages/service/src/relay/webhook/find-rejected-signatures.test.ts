@@ -11,6 +11,6 @@ it('webhooks whose signatures no key verifies are an issue', () => {
   expect(found?.action).toMatch(/footbridge keys test/);
 });
 
-it('a few webhooks with a wrong signature are no issue', () => {
+it('a few webhooks with a wrong signature are not an issue', () => {
   expect(rejectedSignatures({ count: 4, since: AT })).toEqual([]);
 });
