@@ -19,10 +19,9 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { DeviceIdentity, AuthStatus } from '../accounts/authenticate-device.ts';
+import type { DeviceIdentity } from '../accounts/authenticate-device.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Admittance } from '../accounts/claim-location.ts';
-import type { LedgerEntry, MacLedger, SendLedger } from '../switchboard/send-ledger.ts';
+import type { LedgerEntry, SendLedger } from '../switchboard/send-ledger.ts';
 import type {
   DisconnectReason,
   Lease,
@@ -31,48 +30,28 @@ import type {
   StateReport,
   Switchboard,
 } from '../switchboard/switchboard.ts';
+import type { RepeatTarget } from './backlog.ts';
+import {
+  BIND_FAILED,
+  BY_STATUS,
+  MUST_RESEND,
+  NOT_ADMITTED,
+  NOT_READING,
+  NOT_REGISTERED,
+  ON_DISCONNECT,
+} from './close-reasons.ts';
+import type { CloseReason } from './close-reasons.ts';
+import { ExtraFrames } from './extra-frames.ts';
 import type { FrameMemory } from './frame-memory.ts';
 import type { Beating } from './heartbeat-wheel.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
+import { ReachRequests } from './reach-requests.ts';
 import { readMacFrame } from './read-mac-frame.ts';
+import { ReceiveWindow, WINDOW } from './receive-window.ts';
+import type { Admission, Inbound, MacEvents, Statuses } from './session-deps.ts';
 import type { Confirming } from './silent-macs.ts';
 import type { Reader } from './slow-readers.ts';
-
-/** Delivers inbound messages to the CRM. Calls come in order of arrival and do not wait for earlier ones. */
-export interface Inbound {
-  deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
-}
-
-export interface Statuses {
-  /** Handles a status report from a Mac. */
-  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
-  /** Called when a `send` frame has been written to the Mac's socket. */
-  published(message: {
-    requestId: string;
-    locationId: LocationId;
-    messageId: string | null;
-    lease: Lease;
-  }): void;
-}
-
-/** Events for metrics and logs. */
-export interface MacEvents {
-  bound(lease: Lease, displaced: boolean): void;
-  gone(lease: Lease): void;
-  locationContended(locationId: LocationId, deviceId: string, waitSec: number): void;
-  frameIgnored(reason: 'unknown_type' | 'invalid_state'): void;
-  /** An unconfirmed frame was written again. */
-  repeated(): void;
-  /** The node could not confirm that it holds the location. */
-  leaseLost(): void;
-}
-
-/** Admission checks at `register`. They run again there because the license may have changed since the upgrade. */
-export interface Admission {
-  confirm(device: DeviceIdentity): Promise<AuthStatus>;
-  claim(locationId: LocationId, device: DeviceIdentity): Promise<Admittance>;
-  introduced(device: DeviceIdentity, versions: { osVersion: string; appVersion: string }): void;
-}
+import { UnconfirmedSends } from './unconfirmed-sends.ts';
 
 /** The gateway's callbacks for its sessions. */
 export interface SessionHost {
@@ -104,66 +83,26 @@ export interface SessionDeps {
   readonly mirrorSent: boolean;
 }
 
-/** Maximum unacknowledged frames per Mac. */
-export const WINDOW = 64;
 const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
-/** Unconfirmed frames are repeated as long as less than this is unsent. */
-const MAX_REPEATED_UNSENT_BYTES = 256 * 1024;
-/** Unconfirmed frames are repeated in batches of this size, so that a Mac that keeps reconnecting does not get all of them each time (T52). */
-const REPEAT_BATCH = 64;
-const REPEAT_PAUSE_MS = 50;
 /** Leaves room for `again`, so that the frame can be repeated. */
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
-/** Maximum pings, pongs, `state` frames and frames of unknown type between two heartbeats, and the bytes of such frames. */
-const MAX_UNCOUNTED = { frames: 1000, bytes: 1_048_576 } as const;
 /** How the agent writes `received`, up to its `requestId`. */
 const RECEIVED = '{"type":"received","requestId":"';
 const REGISTER_FIRST = 'the first frame must be register';
-
-const DISCONNECTS: Readonly<Record<DisconnectReason, readonly [CloseCode, string]>> = {
-  displaced: [CLOSE.displaced, 'another Mac took over this location'],
-  resumed: [CLOSE.protocol, 'this device connected again'],
-  fenced: [CLOSE.goingAway, 'the service lost its hold on this location; come back'],
-  closed: [CLOSE.protocol, 'disconnected by the operator'],
-  moved: [CLOSE.foreignLocation, 'this location is not assigned to your license'],
-};
-
-const CLOSE_BY_STATUS: Readonly<Record<Exclude<AuthStatus, 'active'>, readonly [CloseCode, string]>> = {
-  suspended: [CLOSE.suspended, 'the license is suspended'],
-  inactive: [CLOSE.suspended, 'this device is no longer active'],
-  replaced: [CLOSE.protocol, 'this device was activated again; connect with its new token'],
-};
-
-const LOST: Readonly<Record<Exclude<Admittance, 'owned'>, string>> = {
-  foreign: 'this location belongs to another license',
-  unassigned: DISCONNECTS.moved[1],
-  other_location: 'this Mac was paired for another location; pair it again with a code for this one',
-};
 
 /** What a Mac that confirms `send` frames lists among its capabilities (M10). */
 const CONFIRMS = 'received';
 
 /** What a Mac that replies to `reach_request` lists among its capabilities. */
 const REPLIES = 'reach';
-/** Requests for which a session accepts a reply. The oldest ones have timed out by then. */
-const MAX_REACH_REQUESTS = 64;
 const NOT_CAPABLE = 'The agent on the Mac cannot tell. Update it with `footbridge-agent update`.';
 
 /** Frames that are acknowledged. */
 type Acknowledged = MessageStatusFrame | MessageReceivedFrame;
 
-/** Frames that go to the Mac before any newer one. */
-interface Backlog {
-  /** Undefined while they are collected from other nodes. */
-  entries: LedgerEntry[] | undefined;
-  /** Cancels the pause before the next batch. */
-  endPause?: (() => void) | undefined;
-  readonly written: PromiseWithResolvers<void>;
-}
-
 /** One Mac's session, from the upgrade until the socket closes. Kept small: a node holds tens of thousands. */
-export class MacSession implements MacConnection, SocketOwner, Beating, Reader, Confirming {
+export class MacSession implements MacConnection, SocketOwner, Beating, Reader, Confirming, RepeatTarget {
   readonly sessionId = randomUUID();
   readonly device: DeviceIdentity;
   slot = 0;
@@ -176,20 +115,15 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #stateReport: StateReport | undefined;
   /** Frames that arrived after `register` and before the session was bound. */
   #early: { frame: Acknowledged; bytes: number }[] | undefined;
-  /** The frames that this device has not confirmed. Undefined for a Mac that does not confirm. */
-  #ledger: MacLedger | undefined;
-  /** Present until the frames that the device has not confirmed are all written again. */
-  #backlog: Backlog | undefined;
-  /** The `reach_request` frames without a reply. Undefined for a Mac that does not reply. */
-  #reachRequests: Set<string> | undefined;
-  #unacknowledged = 0;
-  #unacknowledgedBytes = 0;
+  /** Undefined for a Mac that does not confirm. */
+  #unconfirmed: UnconfirmedSends | undefined;
+  /** Undefined for a Mac that does not reply. */
+  #reachRequests: ReachRequests | undefined;
+  readonly #window: ReceiveWindow;
+  readonly #extraFrames = new ExtraFrames();
   #unanswered = 0;
-  #uncountedFrames = 0;
-  #uncountedBytes = 0;
-  #owesRetry = false;
   /** Set while draining: the session closes this way once all accepted frames are acknowledged, and accepts no more. */
-  #leaving: readonly [CloseCode, string] | undefined;
+  #leaving: CloseReason | undefined;
   /** Whether `events.bound` was called, so that `events.gone` must follow. */
   #isAnnounced = false;
 
@@ -197,6 +131,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#socket = socket;
     this.device = device;
     this.#deps = deps;
+    this.#window = new ReceiveWindow(deps.frameMemory, device.licenseId);
   }
 
   get deviceId(): string {
@@ -212,7 +147,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   get ready(): Promise<void> | undefined {
-    return this.#backlog?.written.promise;
+    return this.#unconfirmed?.ready;
   }
 
   get unsent(): number {
@@ -224,7 +159,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   get hasUnconfirmed(): boolean {
-    return this.#ledger !== undefined && this.#ledger.entries.length > 0;
+    return this.#unconfirmed?.isEmpty === false;
   }
 
   heard(data: Buffer, isText: boolean): void {
@@ -250,7 +185,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (frame.type === 'reach_result') return this.#replied(frame);
     if (frame.type === 'received') {
       // A confirmation of a frame that was not sent, or that was confirmed before, has no effect but counts.
-      return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#limitUncounted();
+      return this.#confirm(frame.requestId) ? this.#leaveIfDone() : this.#countExtra();
     }
     if (frame.type === 'message_status') this.#confirm(frame.requestId);
     // A character beyond ASCII makes V8 store the text with two bytes a character.
@@ -259,32 +194,27 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
 
   /** Only the Mac that was asked may reply. */
   #replied(frame: ReachResultFrame): void {
-    if (this.#reachRequests?.delete(frame.requestId) === true) this.#deps.switchboard.reply(frame);
-    else this.#limitUncounted();
+    if (this.#reachRequests?.replied(frame.requestId) === true) this.#deps.switchboard.reply(frame);
+    else this.#countExtra();
   }
 
   #confirm(requestId: string): boolean {
-    if (this.#ledger === undefined || !this.#deps.ledger.confirm(this.#ledger, requestId)) return false;
-    this.#writeBacklog();
-    return true;
+    return this.#unconfirmed?.confirm(requestId) === true;
   }
 
   #ignore(reason: 'unknown_type' | 'invalid_state', bytes: number): void {
     if (this.#state === 'new') return this.#violated(REGISTER_FIRST);
     this.#deps.events.frameIgnored(reason);
-    this.#limitUncounted(bytes);
+    this.#countExtra(bytes);
   }
 
   #reported(state: StateFrame, bytes: number): void {
     this.#stateReport = { at: this.#deps.clock.now(), state };
-    this.#limitUncounted(bytes);
+    this.#countExtra(bytes);
   }
 
-  /** These frames are outside the window, so they are limited here: a Mac must not keep the service busy with them. */
-  #limitUncounted(bytes = 0): void {
-    this.#uncountedFrames++;
-    this.#uncountedBytes += bytes;
-    if (this.#uncountedFrames > MAX_UNCOUNTED.frames || this.#uncountedBytes > MAX_UNCOUNTED.bytes)
+  #countExtra(bytes = 0): void {
+    if (!this.#extraFrames.add(bytes))
       this.#violated('too many pings, pongs, states or frames of unknown types');
   }
 
@@ -301,10 +231,10 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#state = 'binding';
     this.#locationId = locationId;
     if (frame.capabilities.includes(CONFIRMS)) {
-      this.#ledger = this.#deps.ledger.open(locationId, this.deviceId);
-      this.#backlog = { entries: undefined, written: Promise.withResolvers() };
+      const sends = this.#deps.ledger.open(locationId, this.deviceId);
+      this.#unconfirmed = new UnconfirmedSends(this, sends, this.#deps);
     }
-    if (frame.capabilities.includes(REPLIES)) this.#reachRequests = new Set();
+    if (frame.capabilities.includes(REPLIES)) this.#reachRequests = new ReachRequests();
     this.#deps.host.settled(this);
     this.#deps.admission.introduced(this.device, {
       osVersion: frame.os.version,
@@ -315,7 +245,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
         { event: 'mac.bind_failed', err: error, locationId, deviceId: this.deviceId },
         'bind failed',
       );
-      this.end(CLOSE.goingAway, 'the service cannot do this now; come back');
+      this.end(...BIND_FAILED);
     });
   }
 
@@ -325,7 +255,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     const claim = await admission.claim(locationId, this.device);
     // Checked last, to see changes made since the upgrade or during the claim.
     const status = await admission.confirm(this.device);
-    if (status !== 'active') return this.end(...CLOSE_BY_STATUS[status]);
+    if (status !== 'active') return this.end(...BY_STATUS[status]);
     if (claim !== 'owned') return this.lostLocation(claim);
     if (this.#isEnded) return;
     const outcome = await switchboard.bind(locationId, this);
@@ -336,47 +266,14 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     events.bound(outcome.lease, outcome.displaced);
     this.checkStatus();
     if (outcome.unconfirmed !== undefined) await outcome.unconfirmed;
-    this.#resume();
-  }
-
-  /** All frames that the device has not confirmed are in the ledger of this node: they go to the Mac first. */
-  #resume(): void {
-    if (this.#backlog === undefined || this.#ledger === undefined) return;
-    this.#backlog.entries = [...this.#ledger.entries];
-    this.#writeBacklog();
+    this.#unconfirmed?.resume();
   }
 
   repeat(entries: readonly LedgerEntry[]): void {
-    if (this.#ledger === undefined || this.#isEnded || entries.length === 0) return;
-    this.#backlog ??= { entries: [], written: Promise.withResolvers() };
-    this.#backlog.entries?.push(...entries);
-    this.#writeBacklog();
+    if (!this.#isEnded) this.#unconfirmed?.repeat(entries);
   }
 
-  /** Writes a batch of unconfirmed frames in order, as far as the Mac reads them. The next batch follows a confirmation or a pause. */
-  #writeBacklog(): void {
-    const backlog = this.#backlog;
-    const entries = backlog?.entries;
-    if (backlog === undefined || entries === undefined) return;
-    backlog.endPause?.();
-    let left = REPEAT_BATCH;
-    while (entries.length > 0 && left > 0 && this.unsent < MAX_REPEATED_UNSENT_BYTES && !this.#isEnded) {
-      const entry = entries.shift();
-      if (entry?.isOpen !== true) continue;
-      this.#writeAgain(entry);
-      left--;
-    }
-    if (entries.length === 0) return this.#endBacklog();
-    backlog.endPause = this.#deps.clock.after(REPEAT_PAUSE_MS, () => this.#writeBacklog());
-  }
-
-  #endBacklog(): void {
-    this.#backlog?.endPause?.();
-    this.#backlog?.written.resolve();
-    this.#backlog = undefined;
-  }
-
-  #writeAgain(entry: LedgerEntry): void {
+  writeAgain(entry: LedgerEntry): void {
     const { frame, isRepeated } = entry;
     if (this.#put({ ...frame, again: true }) === undefined) return;
     this.#deps.host.unconfirmed(this);
@@ -401,7 +298,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     const { locationId, sessionId } = lease;
     this.#lease = lease;
     this.#state = 'bound';
-    if (this.#ledger !== undefined) this.#deps.ledger.bound(this.#ledger, this.device.licenseId);
+    this.#unconfirmed?.bound(this.device.licenseId);
     const mirror = this.#deps.mirrorSent && { mirror: true };
     this.#put({ type: 'registered', locationId, sessionId, window: WINDOW, ...mirror });
     const early = this.#early ?? [];
@@ -410,21 +307,12 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   #take(frame: Acknowledged, bytes: number): void {
-    // An undelivered frame will be resent; later ones must not overtake it (I5).
-    if (this.#state === 'ended' || this.#owesRetry || this.#leaving !== undefined) return;
-    if (this.#unacknowledged >= WINDOW) return this.#violated('too many frames unacknowledged', CLOSE.window);
-    // The Mac keeps the frame and sends it again.
-    if (!this.#deps.frameMemory.take(this.device.licenseId, this.#unacknowledgedBytes, bytes))
-      return void (this.#owesRetry = true);
-    this.#unacknowledged++;
-    this.#unacknowledgedBytes += bytes;
+    if (this.#isEnded || this.#leaving !== undefined) return;
+    const taken = this.#window.take(bytes);
+    if (taken === 'exceeded') return this.#violated('too many frames unacknowledged', CLOSE.window);
+    if (taken === 'left_out') return;
     if (this.#lease === undefined) (this.#early ??= []).push({ frame, bytes });
     else void this.#deliver(this.#lease, frame, bytes);
-  }
-
-  #release(bytes: number): void {
-    this.#unacknowledgedBytes -= bytes;
-    this.#deps.frameMemory.release(this.device.licenseId, bytes);
   }
 
   /** Never rejects. */
@@ -436,7 +324,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
           ? await statuses.reported(lease, frame)
           : await inbound.deliver(lease, frame);
       if (outcome !== 'retry') {
-        this.#unacknowledged--;
+        this.#window.acknowledged();
         if (this.#state === 'bound' && switchboard.isCurrent(lease)) this.#acknowledge(frame.seq, outcome);
         return this.#leaveIfDone();
       }
@@ -446,9 +334,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
         'frame not delivered',
       );
     } finally {
-      this.#release(bytes);
+      this.#window.release(bytes);
     }
-    this.#owesRetry = true;
+    this.#window.notDelivered();
   }
 
   #acknowledge(seq: number, outcome: Exclude<AckOutcome, 'retry'>): void {
@@ -492,18 +380,15 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     }
     if (this.#put(frame) === undefined) return 'overloaded';
     requests.add(requestId);
-    const [oldest] = requests;
-    if (requests.size > MAX_REACH_REQUESTS && oldest !== undefined) requests.delete(oldest);
     return 'written';
   }
 
   #send(frame: SendFrame): boolean {
-    const { ledger, host } = this.#deps;
     const bytes = this.#put(frame, MAX_SEND_BYTES);
     if (bytes === undefined) return false;
-    if (this.#ledger !== undefined) {
-      ledger.add(this.#ledger, frame, bytes);
-      host.unconfirmed(this);
+    if (this.#unconfirmed !== undefined) {
+      this.#unconfirmed.add(frame, bytes);
+      this.#deps.host.unconfirmed(this);
     }
     return true;
   }
@@ -530,14 +415,12 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   tooSlow(): void {
-    this.end(CLOSE.slow, 'the Mac does not read');
+    this.end(...NOT_READING);
   }
 
   beat(): void {
-    if (this.#owesRetry)
-      return this.end(CLOSE.goingAway, 'frames were not delivered; come back and send them again');
-    this.#uncountedFrames = 0;
-    this.#uncountedBytes = 0;
+    if (this.#window.mustResend) return this.end(...MUST_RESEND);
+    this.#extraFrames.reset();
     this.#unanswered++;
     this.#socket.beat();
     this.#watchUnsent();
@@ -546,12 +429,12 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   answered(): void {
     this.signsOfLife++;
     this.#unanswered = 0;
-    this.#limitUncounted();
+    this.#countExtra();
   }
 
   probe(): void {
     this.#socket.beat();
-    this.#writeBacklog();
+    this.#unconfirmed?.writeMore();
   }
 
   silent(): void {
@@ -571,25 +454,25 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.signsOfLife++;
     this.#socket.pong(data);
     this.#watchUnsent();
-    this.#limitUncounted();
+    this.#countExtra();
   }
 
   notRegistered(): void {
-    this.end(CLOSE.slow, 'no register frame within 10 seconds');
+    this.end(...NOT_REGISTERED);
   }
 
   /** Ends the session when its license or device is no longer active. */
   checkStatus(): void {
-    if (this.device.status !== 'active') this.end(...CLOSE_BY_STATUS[this.device.status]);
+    if (this.device.status !== 'active') this.end(...BY_STATUS[this.device.status]);
   }
 
-  lostLocation(why: keyof typeof LOST): void {
-    this.end(CLOSE.foreignLocation, LOST[why]);
+  lostLocation(why: keyof typeof NOT_ADMITTED): void {
+    this.end(...NOT_ADMITTED[why]);
   }
 
   disconnect(reason: DisconnectReason): void {
     if (reason === 'fenced') this.#deps.events.leaseLost();
-    this.end(...DISCONNECTS[reason]);
+    this.end(...ON_DISCONNECT[reason]);
   }
 
   /** Ends the session once all accepted frames are acknowledged and all written ones confirmed, so that neither side has to resend. */
@@ -599,7 +482,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   #leaveIfDone(): void {
-    if (this.#leaving !== undefined && this.#unacknowledged === 0 && !this.hasUnconfirmed)
+    if (this.#leaving !== undefined && this.#window.isEmpty && !this.hasUnconfirmed)
       this.end(...this.#leaving);
   }
 
@@ -623,12 +506,11 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   #finish(why: string, code?: number): void {
     if (this.#isEnded) return;
     this.#state = 'ended';
-    for (const { bytes } of this.#early ?? []) this.#release(bytes);
+    for (const { bytes } of this.#early ?? []) this.#window.release(bytes);
     this.#early = undefined;
-    this.#endBacklog();
+    this.#unconfirmed?.close();
     this.#stateReport = undefined;
-    const { host, log, switchboard, events, ledger } = this.#deps;
-    if (this.#ledger !== undefined) ledger.close(this.#ledger);
+    const { host, log, switchboard, events } = this.#deps;
     host.settled(this);
     host.left(this);
     const lease = this.#lease;
