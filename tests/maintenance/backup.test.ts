@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
 import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
-import { backup } from '@footbridge/service/maintenance/backup';
-import { restore } from '@footbridge/service/maintenance/restore';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { backup } from '../../packages/maintenance/src/backup.ts';
+import { restore } from '../../packages/maintenance/src/restore.ts';
 import { startBridge } from '../bridge.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { KEY, depsOf, dump, fill, inDatabase } from './maintenance-setup.ts';

@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process';
 import { chownSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
-import { backup } from '@footbridge/service/maintenance/backup';
-import type { Manifest } from '@footbridge/service/maintenance/backup-records';
-import { restore } from '@footbridge/service/maintenance/restore';
 import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startService } from '@footbridge/testkit/service';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { backup } from '../../packages/maintenance/src/backup.ts';
+import type { Manifest } from '../../packages/maintenance/src/backup-records.ts';
+import { restore } from '../../packages/maintenance/src/restore.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { KEY, codeOf, depsOf, dump, fill, inDatabase, sealedBackup } from './maintenance-setup.ts';
 
@@ -318,7 +318,7 @@ describe('footbridge backup', () => {
     const file = join(dataDir, 'footbridge.sqlite');
     writeFileSync(file, '', { mode: 0o000 });
     const module = JSON.stringify(
-      join(import.meta.dirname, '../../packages/service/src/maintenance/snapshot-sqlite.ts'),
+      join(import.meta.dirname, '../../packages/maintenance/src/snapshot-sqlite.ts'),
     );
     // Root can read every file, so the program drops its privileges.
     const program = `import { openSqliteSnapshot } from ${module};

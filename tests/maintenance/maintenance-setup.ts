@@ -2,15 +2,16 @@ import { open } from 'node:fs/promises';
 
 import { loadConfig } from '@footbridge/service/platform/settings/config';
 import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
-import type { BackupDeps } from '@footbridge/service/maintenance/backup';
-import { writeEnd, writeManifest } from '@footbridge/service/maintenance/backup-records';
-import type { Manifest } from '@footbridge/service/maintenance/backup-records';
-import { MaintenanceError } from '@footbridge/service/maintenance/maintenance-error';
-import { openSnapshot } from '@footbridge/service/maintenance/open-snapshot';
-import { createSealed } from '@footbridge/service/maintenance/sealed-file';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import type { OpenDatabase } from '@footbridge/service/platform/sql/open-database';
 import { tablesAt } from '@footbridge/service/platform/sql/tables-at';
+
+import type { BackupDeps } from '../../packages/maintenance/src/backup.ts';
+import { writeEnd, writeManifest } from '../../packages/maintenance/src/backup-records.ts';
+import type { Manifest } from '../../packages/maintenance/src/backup-records.ts';
+import { MaintenanceError } from '../../packages/maintenance/src/maintenance-error.ts';
+import { openSnapshot } from '../../packages/maintenance/src/open-snapshot.ts';
+import { createSealed } from '../../packages/maintenance/src/sealed-file.ts';
 
 export const KEY = 'the passphrase of a backup';
 const NOW = 1_800_000_000_000;

@@ -3,10 +3,10 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { restore } from '@footbridge/service/maintenance/restore';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import { Service } from '@footbridge/testkit/service';
 
+import { restore } from '../../packages/maintenance/src/restore.ts';
 import { depsOf, sealedBackup } from '../maintenance/maintenance-setup.ts';
 import type { Attack } from './attacks.ts';
 import { startStage } from './stage.ts';

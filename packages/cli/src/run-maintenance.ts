@@ -13,8 +13,8 @@ import { CliError, EXIT } from './cli-error.ts';
 import { withCleanup } from './io.ts';
 import type { Io } from './io.ts';
 
-/** The maintenance program of the service. It works on the database and the settings, whether or not the service is running. */
-const PROGRAM = fileURLToPath(new URL('../../service/src/maintenance/main.ts', import.meta.url));
+/** The maintenance program. It works on the database and the settings, whether or not the service is running. */
+const PROGRAM = fileURLToPath(new URL('../../maintenance/src/main.ts', import.meta.url));
 const CLEAR_LINE = '\r\u001b[2K';
 
 const EXIT_CODES: Readonly<Record<MaintenanceCode, number>> = {

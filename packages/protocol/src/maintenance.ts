@@ -1,5 +1,5 @@
 /**
- * A request of the CLI to the maintenance program of the service. It is one line of JSON on standard input, so that no key is visible in
+ * A request of the CLI to the maintenance program. It is one line of JSON on standard input, so that no key is visible in
  * the process list. The program writes its reports as lines of JSON to standard output.
  */
 export type MaintenanceRequest =

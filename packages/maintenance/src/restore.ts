@@ -3,17 +3,17 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
+import { clearRestoreMarker, setRestoreMarker } from '@footbridge/service/platform/restore-marker';
+import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
+import { databasesOf } from '@footbridge/service/platform/settings/databases';
+import { MIGRATIONS } from '@footbridge/service/platform/sql/migrations';
+import { giveToFolderOwner } from '@footbridge/service/platform/sql/private-file';
+import { tablesAt } from '@footbridge/service/platform/sql/tables-at';
 
-import type { DatabaseConfig } from '../platform/settings/config.ts';
-import { MIGRATIONS } from '../platform/sql/migrations.ts';
-import { giveToFolderOwner } from '../platform/sql/private-file.ts';
-import { tablesAt } from '../platform/sql/tables-at.ts';
 import type { BackupDeps } from './backup.ts';
 import { readBackup } from './backup-records.ts';
 import type { DatabaseName, Manifest } from './backup-records.ts';
-import { databasesOf } from '../platform/settings/databases.ts';
 import { MaintenanceError, writeError } from './maintenance-error.ts';
-import { clearRestoreMarker, setRestoreMarker } from '../platform/restore-marker.ts';
 import { openPostgresTarget } from './restore-postgres.ts';
 import { openSqliteTarget } from './restore-sqlite.ts';
 import type { RestoreTarget, TargetShape } from './restore-target.ts';

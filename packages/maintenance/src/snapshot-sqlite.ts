@@ -1,8 +1,9 @@
 import { accessSync, constants } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-import { isDiskFull } from '../platform/errors.ts';
-import { reason } from '../platform/sql/open-database.ts';
+import { isDiskFull } from '@footbridge/service/platform/errors';
+import { reason } from '@footbridge/service/platform/sql/open-database';
+
 import { encodeRow } from './copy-text.ts';
 import { MaintenanceError, writeError } from './maintenance-error.ts';
 import type { RowsPiece, Snapshot } from './snapshot.ts';

@@ -1,11 +1,11 @@
 import { pipeline } from 'node:stream/promises';
 
+import { migrate } from '@footbridge/service/platform/sql/migrate';
+import { lockOutServices } from '@footbridge/service/platform/sql/postgres-in-use';
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 
-import { migrate } from '../platform/sql/migrate.ts';
-import { lockOutServices } from '../platform/sql/postgres-in-use.ts';
 import { connect } from './connect-postgres.ts';
 import { MaintenanceError } from './maintenance-error.ts';
 import type { RestoreTarget, TargetShape } from './restore-target.ts';

@@ -3,12 +3,11 @@ import { parseEnv } from 'node:util';
 
 import type { ConfigSummary } from '@footbridge/protocol/maintenance';
 import type { Environment } from '@footbridge/runtime/settings';
-
-import { inspectConfig } from '../platform/settings/config.ts';
-import type { Config } from '../platform/settings/config.ts';
-import { namesOutsideSettings } from '../platform/settings/unknown-settings.ts';
-import { StartError } from '../platform/errors.ts';
-import { settingsKeys } from '../relay/keys/settings-keys.ts';
+import { StartError } from '@footbridge/service/platform/errors';
+import { inspectConfig } from '@footbridge/service/platform/settings/config';
+import type { Config } from '@footbridge/service/platform/settings/config';
+import { namesOutsideSettings } from '@footbridge/service/platform/settings/unknown-settings';
+import { settingsKeys } from '@footbridge/service/relay/keys/settings-keys';
 
 /** Checks all settings as the service does at start, without opening databases or ports. Every name in `envFile` should be a setting. */
 export function checkConfig(env: Environment, envFile: string): ConfigSummary {

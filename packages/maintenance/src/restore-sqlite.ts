@@ -3,8 +3,9 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { migrateSqlite } from '../platform/sql/migrate-sqlite.ts';
-import { giveToFolderOwner } from '../platform/sql/private-file.ts';
+import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
+import { giveToFolderOwner } from '@footbridge/service/platform/sql/private-file';
+
 import type { RowsRecord } from './backup-records.ts';
 import { decodeRow } from './copy-text.ts';
 import { MaintenanceError } from './maintenance-error.ts';

@@ -1,4 +1,5 @@
-import type { DatabaseConfig } from '../platform/settings/config.ts';
+import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
+
 import { openPostgresSnapshot } from './snapshot-postgres.ts';
 import { openSqliteSnapshot } from './snapshot-sqlite.ts';
 import type { Snapshot } from './snapshot.ts';

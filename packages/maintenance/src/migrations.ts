@@ -1,9 +1,9 @@
 import type { MigrationSummary } from '@footbridge/protocol/maintenance';
+import type { Config } from '@footbridge/service/platform/settings/config';
+import { databasesOf } from '@footbridge/service/platform/settings/databases';
+import { compareMigrations } from '@footbridge/service/platform/sql/migrate';
+import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
-import type { Config } from '../platform/settings/config.ts';
-import { compareMigrations } from '../platform/sql/migrate.ts';
-import { openDatabase } from '../platform/sql/open-database.ts';
-import { databasesOf } from '../platform/settings/databases.ts';
 import { MaintenanceError, databaseNewer } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 

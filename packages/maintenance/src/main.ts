@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
+import { setPriorityIfAllowed } from '@footbridge/media/process-priority';
 import type {
   MaintenanceCode,
   MaintenanceReport,
@@ -8,12 +9,11 @@ import type {
 } from '@footbridge/protocol/maintenance';
 import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
-import { setPriorityIfAllowed } from '@footbridge/media/process-priority';
+import { StartError, isDiskFull } from '@footbridge/service/platform/errors';
+import { loadConfig } from '@footbridge/service/platform/settings/config';
+import type { Config } from '@footbridge/service/platform/settings/config';
+import { reason } from '@footbridge/service/platform/sql/open-database';
 
-import { loadConfig } from '../platform/settings/config.ts';
-import type { Config } from '../platform/settings/config.ts';
-import { StartError, isDiskFull } from '../platform/errors.ts';
-import { reason } from '../platform/sql/open-database.ts';
 import { backup } from './backup.ts';
 import type { BackupDeps } from './backup.ts';
 import { checkConfig } from './check-config.ts';
@@ -21,7 +21,7 @@ import { MaintenanceError } from './maintenance-error.ts';
 import { applyMigrations, checkMigrations } from './migrations.ts';
 import { checkBackup, restore } from './restore.ts';
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 /** A backup must not slow down the service. */
 const LOW_PRIORITY = 10;

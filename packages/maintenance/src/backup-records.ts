@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 
 import { checkAgainst, list, object } from '@footbridge/protocol/schema';
 import type { FromSchema, Schema } from '@footbridge/protocol/schema';
+import type { TableShape } from '@footbridge/service/platform/sql/tables-at';
 
-import type { TableShape } from '../platform/sql/tables-at.ts';
 import { LINE_FEED, linesIn } from './copy-text.ts';
 import { damaged } from './sealed-file.ts';
 import type { SealedReader, SealedWriter } from './sealed-file.ts';

@@ -1,6 +1,5 @@
 import type { MaintenanceCode } from '@footbridge/protocol/maintenance';
-
-import { isDiskFull } from '../platform/errors.ts';
+import { isDiskFull } from '@footbridge/service/platform/errors';
 
 /** Why a maintenance command failed: what happened, and what to do next. */
 export class MaintenanceError extends Error {

@@ -4,13 +4,13 @@ import type { FileHandle } from 'node:fs/promises';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
+import type { Config } from '@footbridge/service/platform/settings/config';
+import { databasesOf } from '@footbridge/service/platform/settings/databases';
+import { compareMigrations } from '@footbridge/service/platform/sql/migrate';
+import { tablesAt } from '@footbridge/service/platform/sql/tables-at';
 
-import type { Config } from '../platform/settings/config.ts';
-import { compareMigrations } from '../platform/sql/migrate.ts';
-import { tablesAt } from '../platform/sql/tables-at.ts';
 import { writeEnd, writeManifest, writeRows } from './backup-records.ts';
 import type { DatabaseName, Manifest } from './backup-records.ts';
-import { databasesOf } from '../platform/settings/databases.ts';
 import { MaintenanceError, databaseNewer, writeError } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 import { createSealed } from './sealed-file.ts';

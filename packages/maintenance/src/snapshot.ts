@@ -1,4 +1,4 @@
-import type { TableShape } from '../platform/sql/tables-at.ts';
+import type { TableShape } from '@footbridge/service/platform/sql/tables-at';
 
 /** A consistent state of a database. A service can keep writing: it is not blocked, and its changes are not visible here. */
 export interface Snapshot {

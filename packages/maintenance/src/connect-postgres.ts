@@ -1,6 +1,6 @@
+import { reason } from '@footbridge/service/platform/sql/open-database';
 import pg from 'pg';
 
-import { reason } from '../platform/sql/open-database.ts';
 import { MaintenanceError } from './maintenance-error.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
