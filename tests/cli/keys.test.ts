@@ -13,7 +13,7 @@ import { renderError } from '@footbridge/service/platform/http/render-error';
 import { keyRoutes } from '@footbridge/service/relay/keys/keys-routes';
 import { requireOperator } from '@footbridge/service/platform/operator/operator-auth';
 import { OperatorAuth } from '@footbridge/service/platform/operator/authenticate-operator';
-import { createSqlOperators } from '@footbridge/service/platform/operator/operators-sql';
+import { createOperators } from '@footbridge/service/platform/operator/operators-sql';
 import { openCrmKeys } from '@footbridge/service/relay/keys/keys-sql';
 import { createMemoryLimits } from '@footbridge/service/platform/limits/limits-memory';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
@@ -32,7 +32,7 @@ async function start() {
   cleanup.add(() => database.close());
   const app = fastify();
   app.setErrorHandler(renderError(silentLog));
-  const operators = createSqlOperators({ db: database.db, clock: systemClock });
+  const operators = createOperators({ db: database.db, clock: systemClock });
   const auth = new OperatorAuth({ token: TOKEN, operators, clock: systemClock });
   requireOperator({ auth, limits: createMemoryLimits(systemClock) })(app);
   keyRoutes({

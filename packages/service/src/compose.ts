@@ -41,11 +41,11 @@ import { createMetrics } from './platform/metrics/metrics.ts';
 import type { Metrics } from './platform/metrics/metrics.ts';
 import { openApiDocument } from './platform/openapi/openapi-document.ts';
 import { auditRoutes } from './platform/operator/audit-routes.ts';
-import { createSqlAudit } from './platform/operator/audit-sql.ts';
+import { createAudit } from './platform/operator/audit-sql.ts';
 import { OperatorAuth } from './platform/operator/authenticate-operator.ts';
 import { requireOperator } from './platform/operator/operator-auth.ts';
 import { journalKeys, operatorToken } from './platform/operator/operator-token.ts';
-import { createSqlOperators } from './platform/operator/operators-sql.ts';
+import { createOperators } from './platform/operator/operators-sql.ts';
 import { probeRoutes } from './platform/operator/probe-routes.ts';
 import { sessionRoutes, signInRoute } from './platform/operator/session-routes.ts';
 import { tokensRoutes } from './platform/operator/tokens-routes.ts';
@@ -165,7 +165,7 @@ async function compose(
   life.add('database', () => database.close());
   const mark = new WorkMark(join(config.dataDir, 'in-work'));
   life.add('work mark', () => mark.close());
-  const audit = createSqlAudit({ db: database.db, clock });
+  const audit = createAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
   const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
   const isSingleNode = config.cluster.engine === 'memory';
@@ -356,7 +356,7 @@ async function compose(
     await Promise.all([macs.drain(MACS_DRAIN_MS), noticeMs > 0 && clock.sleep(noticeMs)]);
   });
 
-  const operators = createSqlOperators({ db: database.db, clock });
+  const operators = createOperators({ db: database.db, clock });
   const operatorAuth = new OperatorAuth({ token: token.token, operators, clock });
   host.expires('operator.prune_failed', () => operatorAuth.prune());
   operatorListener = await startListener(

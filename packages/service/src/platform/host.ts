@@ -10,7 +10,7 @@ import type { Broadcast } from './changes/broadcast.ts';
 import type { Changes } from './changes/changes.ts';
 import type { Check } from './findings.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import type { AuditDetail, Audit } from './operator/audit.ts';
+import type { AuditDetail, Audit } from './operator/audit-sql.ts';
 import { serveCall } from './operator/serve-call.ts';
 import type { Called } from './operator/serve-call.ts';
 import type { Limits } from './limits/limits.ts';

@@ -6,7 +6,7 @@ import {
 } from '@footbridge/protocol/operator/crm';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import type { Audit } from '../../platform/operator/audit.ts';
+import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
 import type { GrantKind, Grants, GrantView } from './grants.ts';

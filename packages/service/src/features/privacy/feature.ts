@@ -1,7 +1,7 @@
 import { erasePerson, exportPerson } from '@footbridge/protocol/operator/people';
 
 import type { Feature, Host, Keeper, Person, Section } from '../../platform/host.ts';
-import type { AuditDetail } from '../../platform/operator/audit.ts';
+import type { AuditDetail } from '../../platform/operator/audit-sql.ts';
 import { changedLocations, visibleLocations } from '../../platform/operator/operator-auth.ts';
 import { operatorError } from '../../platform/operator/operator-request.ts';
 import type { Called } from '../../platform/operator/serve-call.ts';

@@ -1,7 +1,7 @@
 import { listAudit } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
-import type { Audit, AuditEntry } from './audit.ts';
+import type { Audit, AuditEntry } from './audit-sql.ts';
 import { isoTime } from './operator-request.ts';
 import { serveCall } from './serve-call.ts';
 

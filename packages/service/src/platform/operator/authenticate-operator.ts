@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { OperatorSession, Operators, OperatorToken } from './operators.ts';
+import type { OperatorSession, Operators, OperatorToken } from './operators-sql.ts';
 
 /** Who makes a request, and what they may see and change. */
 export interface Operator {

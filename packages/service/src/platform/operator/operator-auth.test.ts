@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { OperatorAuth } from './authenticate-operator.ts';
 import { createMemoryLimits } from '../limits/limits-memory.ts';
-import { createSqlOperators } from './operators-sql.ts';
+import { createOperators } from './operators-sql.ts';
 import { openDatabase } from '../sql/open-database.ts';
 import { renderError } from '../http/render-error.ts';
 import { requireOperator } from './operator-auth.ts';
@@ -14,7 +14,7 @@ async function statusOf(token: string, authorization?: string): Promise<number> 
   const app = fastify();
   app.setErrorHandler(renderError(silentLog));
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  const operators = createSqlOperators({ db: database.db, clock: systemClock });
+  const operators = createOperators({ db: database.db, clock: systemClock });
   const auth = new OperatorAuth({ token, operators, clock: systemClock });
   requireOperator({ auth, limits: createMemoryLimits(systemClock) })(app);
   app.get('/', () => 'ok');

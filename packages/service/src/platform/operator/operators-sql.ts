@@ -4,25 +4,50 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
-import { EngineError } from '../errors.ts';
+import { guarded } from '../sql/guarded.ts';
 import type { Database } from '../sql/open-database.ts';
 import type { Schema } from '../sql/schema.ts';
 import { readStored, TEXTS } from '../sql/stored-json.ts';
-import type { NewOperatorToken, Operators, OperatorToken } from './operators.ts';
+import type { TimedPage } from '../timed-page.ts';
+
+/** A token that the operator created for another user. `locations` is null for a token that sees all of them. */
+export interface OperatorToken {
+  readonly id: string;
+  readonly label: string;
+  readonly readOnly: boolean;
+  readonly locations: readonly string[] | null;
+  readonly createdAt: number;
+}
+
+export interface NewOperatorToken extends Pick<OperatorToken, 'label' | 'readOnly' | 'locations'> {
+  readonly tokenHash: string;
+}
+
+/** A browser that signed in with a token. */
+export interface OperatorSession {
+  /** The hash of the token that it signed in with. */
+  readonly tokenHash: string;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+}
 
 type Row = Selectable<Schema['operator_tokens']>;
 
-export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }): Operators {
+const queried = guarded('operator tokens and sessions cannot be read or changed');
+
+/** Operator tokens, browser sessions and codes that sign a browser in once. Only hashes are stored. */
+export function createOperators({ db, clock }: { db: Database; clock: Clock }) {
   return {
-    addToken: (token) =>
-      withEngineError(async () => {
+    addToken: (token: NewOperatorToken): Promise<OperatorToken> =>
+      queried(async () => {
         const row = rowOf(token, clock.now());
         await db.insertInto('operator_tokens').values(row).execute();
         return tokenOf(row);
       }),
 
-    listTokens: ({ limit, after }) =>
-      withEngineError(async () => {
+    /** Lists a page of the tokens, by their creation and id. */
+    listTokens: ({ limit, after }: TimedPage): Promise<OperatorToken[]> =>
+      queried(async () => {
         const page = db
           .selectFrom('operator_tokens')
           .selectAll()
@@ -35,8 +60,8 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
         return rows.map(tokenOf);
       }),
 
-    findToken: (tokenHash) =>
-      withEngineError(async () => {
+    findToken: (tokenHash: string): Promise<OperatorToken | undefined> =>
+      queried(async () => {
         const row = await db
           .selectFrom('operator_tokens')
           .selectAll()
@@ -45,8 +70,9 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
         return row === undefined ? undefined : tokenOf(row);
       }),
 
-    removeToken: (id) =>
-      withEngineError(() =>
+    /** Also ends the sessions of the token. */
+    removeToken: (id: string): Promise<boolean> =>
+      queried(() =>
         db.transaction().execute(async (transaction) => {
           const row = await transaction
             .deleteFrom('operator_tokens')
@@ -62,8 +88,8 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
         }),
       ),
 
-    addSession: (idHash, tokenHash) =>
-      withEngineError(async () => {
+    addSession: (idHash: string, tokenHash: string): Promise<void> =>
+      queried(async () => {
         const at = clock.now();
         await db
           .insertInto('operator_sessions')
@@ -71,8 +97,8 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
           .execute();
       }),
 
-    findSession: (idHash) =>
-      withEngineError(async () => {
+    findSession: (idHash: string): Promise<OperatorSession | undefined> =>
+      queried(async () => {
         const row = await db
           .selectFrom('operator_sessions')
           .selectAll()
@@ -83,8 +109,9 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
           : { tokenHash: row.token_hash, createdAt: row.created_at, lastSeenAt: row.last_seen_at };
       }),
 
-    touchSession: (idHash) =>
-      withEngineError(async () => {
+    /** Records activity, unless the session has ended. */
+    touchSession: (idHash: string): Promise<void> =>
+      queried(async () => {
         await db
           .updateTable('operator_sessions')
           .set({ last_seen_at: clock.now() })
@@ -92,21 +119,22 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
           .execute();
       }),
 
-    removeSession: (idHash) =>
-      withEngineError(async () => {
+    removeSession: (idHash: string): Promise<void> =>
+      queried(async () => {
         await db.deleteFrom('operator_sessions').where('id_hash', '=', idHash).execute();
       }),
 
-    addSignInCode: (codeHash, tokenHash, expiresAt) =>
-      withEngineError(async () => {
+    addSignInCode: (codeHash: string, tokenHash: string, expiresAt: number): Promise<void> =>
+      queried(async () => {
         await db
           .insertInto('sign_in_codes')
           .values({ code_hash: codeHash, token_hash: tokenHash, expires_at: expiresAt })
           .execute();
       }),
 
-    takeSignInCode: (codeHash) =>
-      withEngineError(async () => {
+    /** Resolves with the hash of the token that created the code, at most once and never after it has expired. */
+    takeSignInCode: (codeHash: string): Promise<string | undefined> =>
+      queried(async () => {
         const row = await db
           .deleteFrom('sign_in_codes')
           .where('code_hash', '=', codeHash)
@@ -115,8 +143,9 @@ export function createSqlOperators({ db, clock }: { db: Database; clock: Clock }
         return row !== undefined && row.expires_at > clock.now() ? row.token_hash : undefined;
       }),
 
-    prune: ({ lastSeen, created }) =>
-      withEngineError(async () => {
+    /** Deletes sessions that were last seen, or created, before the given times, and expired codes. */
+    prune: ({ lastSeen, created }: { lastSeen: number; created: number }): Promise<void> =>
+      queried(async () => {
         await db.deleteFrom('sign_in_codes').where('expires_at', '<=', clock.now()).execute();
         await db
           .deleteFrom('operator_sessions')
@@ -143,10 +172,4 @@ const tokenOf = (row: Row): OperatorToken => ({
   createdAt: row.created_at,
 });
 
-async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    throw new EngineError('sql', 'operator tokens and sessions cannot be read or changed', error);
-  }
-}
+export type Operators = ReturnType<typeof createOperators>;

@@ -2,7 +2,7 @@ import * as sessions from '@footbridge/protocol/operator/session';
 import type { FastifyInstance } from 'fastify';
 
 import type { OperatorAuth, SignedIn } from './authenticate-operator.ts';
-import type { Audit } from './audit.ts';
+import type { Audit } from './audit-sql.ts';
 import type { Limits } from '../limits/limits.ts';
 import { rejection } from './operator-auth.ts';
 import { isoTime } from './operator-request.ts';

@@ -2,8 +2,8 @@ import { createToken, listTokens, removeToken } from '@footbridge/protocol/opera
 import type { FastifyInstance } from 'fastify';
 
 import type { OperatorAuth } from './authenticate-operator.ts';
-import type { Audit } from './audit.ts';
-import type { Operators, OperatorToken } from './operators.ts';
+import type { Audit } from './audit-sql.ts';
+import type { Operators, OperatorToken } from './operators-sql.ts';
 import { isoTime, isRowId, operatorError } from './operator-request.ts';
 import { readPage, readTimedPlace, timedPlace } from './pages.ts';
 import { serveCall } from './serve-call.ts';

@@ -1,6 +1,6 @@
 import { asDeviceId } from '@footbridge/protocol/ids';
 
-import type { Audit } from '../../platform/operator/audit.ts';
+import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import type { Activation, Licenses, NewDevice, Seats } from './licenses.ts';
 import { hashSecret, isDeviceToken, newDeviceToken } from './secret-hash.ts';

@@ -1,7 +1,7 @@
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Audit, AuditDetail } from '../../platform/operator/audit.ts';
+import type { Audit, AuditDetail } from '../../platform/operator/audit-sql.ts';
 import type { Changes, Topic } from '../../platform/changes/changes.ts';
 import type {
   AssignOutcome,

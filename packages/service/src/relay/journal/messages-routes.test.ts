@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Slot } from '../../platform/slot.ts';
 import { NO_TEXTS } from './texts.ts';
 import { createPhones } from '../people/phones.ts';
-import type { AuditRecord } from '../../platform/operator/audit.ts';
+import type { AuditRecord } from '../../platform/operator/audit-sql.ts';
 import { createSqlJournal } from './journal-sql.ts';
 import type { NewEntry } from './journal.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';

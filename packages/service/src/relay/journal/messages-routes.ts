@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Phones } from '../people/phones.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { TakenTexts } from './texts.ts';
-import type { Audit } from '../../platform/operator/audit.ts';
+import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { JournalReader, MessageSummary, MessageTrail } from './journal.ts';
 import type { MessageName, Suspects } from '../../platform/suspects/suspects.ts';
 import { visibleLocations } from '../../platform/operator/operator-auth.ts';

@@ -12,7 +12,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { RequestError } from '../../platform/errors.ts';
 import type { SignatureRejections } from './recent-rejections.ts';
-import type { Audit } from '../../platform/operator/audit.ts';
+import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import type { CrmKeys, KeyRecord, KeyInput } from './keys.ts';
 import { presetKey } from './presets-disk.ts';
