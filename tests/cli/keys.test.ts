@@ -14,7 +14,7 @@ import { keyRoutes } from '@footbridge/service/relay/keys/keys-routes';
 import { requireOperator } from '@footbridge/service/platform/operator/operator-auth';
 import { OperatorAuth } from '@footbridge/service/platform/operator/authenticate-operator';
 import { createOperators } from '@footbridge/service/platform/operator/operators-sql';
-import { openCrmKeys } from '@footbridge/service/relay/keys/keys-sql';
+import { crmKeys } from '@footbridge/service/relay/keys/keys-sql';
 import { createMemoryLimits } from '@footbridge/service/platform/limits/limits-memory';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
@@ -36,7 +36,7 @@ async function start() {
   const auth = new OperatorAuth({ token: TOKEN, operators, clock: systemClock });
   requireOperator({ auth, limits: createMemoryLimits(systemClock) })(app);
   keyRoutes({
-    keys: openCrmKeys(database.db, () => Date.now()),
+    keys: crmKeys(database.db, () => Date.now()),
     fixed: () => [],
     lastUsed: () => undefined,
     reload: async () => {},

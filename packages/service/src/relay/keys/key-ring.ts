@@ -1,7 +1,8 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { CrmKeys, KeyRecord, KeyRing, TrustedKey } from './keys.ts';
+import type { KeyRecord, TrustedKey } from './keys.ts';
+import type { CrmKeys } from './keys-sql.ts';
 import { trustedKey } from './trusted-key.ts';
 
 export interface KeyRingDeps {
@@ -12,7 +13,18 @@ export interface KeyRingDeps {
   readonly log: Log;
 }
 
-export interface LoadedKeyRing extends KeyRing {
+/**
+ * The keys that this node accepts.
+ *
+ * - `headers` are the signature headers in lower case, in order of precedence: a request is verified by the first of them that it
+ *   carries, and by no other. `x-crm-signature` is always first, even without a key, and `x-wh-signature` always last (S3, S4).
+ * - `candidates` returns the enabled keys of a header, and an empty list for an unknown header.
+ * - Both read from memory. A change by the operator takes effect on every node within five seconds (S6). While the database is
+ *   unavailable, the last known keys stay in use.
+ */
+export interface KeyRing {
+  readonly headers: readonly string[];
+  candidates(header: string): readonly TrustedKey[];
   readonly size: number;
   /** Reads the keys again. Never rejects: when that fails, the known keys stay in use and the read is retried every second. */
   reload(): Promise<void>;
@@ -24,7 +36,7 @@ const LEGACY = 'x-wh-signature';
 const RETRY_MS = 1000;
 
 /** Rejects when the table cannot be read: a node without its keys would reject valid webhooks. */
-export async function openKeyRing(deps: KeyRingDeps): Promise<LoadedKeyRing> {
+export async function openKeyRing(deps: KeyRingDeps): Promise<KeyRing> {
   const { stored, fixed, clock, log } = deps;
   let ring = arrange([]);
   let reading: Promise<void> | undefined;

@@ -3,7 +3,7 @@ import { ed25519Key, fixedRsaKey } from '@footbridge/testkit/keys';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { openCrmKeys } from './keys-sql.ts';
+import { crmKeys } from './keys-sql.ts';
 import { settingsKeys } from './settings-keys.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import { renderError } from '../../platform/http/render-error.ts';
@@ -28,7 +28,7 @@ async function start() {
   app.setErrorHandler(renderError(silentLog));
   asOperator(app);
   keyRoutes({
-    keys: openCrmKeys(database.db, () => Date.UTC(2026, 0, 1)),
+    keys: crmKeys(database.db, () => Date.UTC(2026, 0, 1)),
     fixed: () => fixed,
     lastUsed: () => undefined,
     reload: async () => void happened.push('reload'),

@@ -3,19 +3,30 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
+import type { TimedPage } from '../../platform/timed-page.ts';
 import { checkKey } from './check-key.ts';
-import type { AddOutcome, CrmKeys, KeyRecord, KeyInput } from './keys.ts';
+import type { KeyInput, KeyProblem, KeyRecord } from './keys.ts';
+
+export type AddOutcome =
+  | { readonly kind: 'added'; readonly key: KeyRecord }
+  | { readonly kind: 'rejected'; readonly problem: KeyProblem }
+  /** The same key is already registered for this header. */
+  | { readonly kind: 'duplicate'; readonly key: KeyRecord };
 
 type Row = Selectable<Schema['crm_keys']>;
 
-export function openCrmKeys(db: Database, now: () => number): CrmKeys {
+const queried = guarded('the keys cannot be read or changed');
+
+/** The operator's allowlist of keys (S5, S6). A change is durable when its call resolves; the caller announces it to the nodes. */
+export function crmKeys(db: Database, now: () => number) {
   return {
-    list: (page) =>
-      withEngineError('the keys cannot be read', async () => {
+    /** Lists all keys or a page of them, by their creation and id. */
+    list: (page?: TimedPage): Promise<KeyRecord[]> =>
+      queried(async () => {
         let query = db.selectFrom('crm_keys').selectAll().orderBy('created_at').orderBy('id');
         if (page !== undefined) query = query.limit(page.limit);
         if (page?.after !== undefined) {
@@ -25,10 +36,12 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
         return (await query.execute()).map(record);
       }),
 
-    add: (input) => withEngineError('the key cannot be stored', () => add(db, input, now())),
+    /** Stores only keys that can verify a signature: it checks the real type of the key against its scheme. */
+    add: (input: KeyInput): Promise<AddOutcome> => queried(() => add(db, input, now())),
 
-    setEnabled: (id, enabled) =>
-      withEngineError('the key cannot be changed', async () => {
+    /** Resolves with undefined when the key does not exist. */
+    setEnabled: (id: string, enabled: boolean): Promise<KeyRecord | undefined> =>
+      queried(async () => {
         const row = await db
           .updateTable('crm_keys')
           .set({ enabled: enabled ? 1 : 0, updated_at: now() })
@@ -38,8 +51,8 @@ export function openCrmKeys(db: Database, now: () => number): CrmKeys {
         return row === undefined ? undefined : record(row);
       }),
 
-    remove: (id) =>
-      withEngineError('the key cannot be removed', async () => {
+    remove: (id: string): Promise<KeyRecord | undefined> =>
+      queried(async () => {
         const row = await db.deleteFrom('crm_keys').where('id', '=', id).returningAll().executeTakeFirst();
         return row === undefined ? undefined : record(row);
       }),
@@ -89,10 +102,4 @@ function record(row: Row): KeyRecord {
   };
 }
 
-async function withEngineError<T>(problem: string, query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    throw new EngineError('sql', problem, error);
-  }
-}
+export type CrmKeys = ReturnType<typeof crmKeys>;

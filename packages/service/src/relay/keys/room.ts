@@ -4,7 +4,7 @@ import { RecentCache } from '../../platform/recent-cache.ts';
 import { sodium } from '../../platform/sodium.ts';
 import { openKeyRing } from './key-ring.ts';
 import { keyRoutes } from './keys-routes.ts';
-import { openCrmKeys } from './keys-sql.ts';
+import { crmKeys } from './keys-sql.ts';
 import { RecentRejections } from './recent-rejections.ts';
 import { settingsKeys } from './settings-keys.ts';
 import type { KeySettings } from './settings-keys.ts';
@@ -26,7 +26,7 @@ export async function openKeys(
   settings: KeySettings & { readonly unsignedPerMinute: number },
 ): Promise<KeysRoom> {
   const { db, clock, log, changes, metrics } = host;
-  const keys = openCrmKeys(db, () => clock.now());
+  const keys = crmKeys(db, () => clock.now());
   let fixed = settingsKeys(settings);
   const ring = await openKeyRing({ stored: keys, fixed: () => fixed, clock, log });
   host.stops('keys', () => ring.close());

@@ -1,7 +1,8 @@
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 
-import type { KeyRing, TrustedKey } from './keys.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { TrustedKey } from './keys.ts';
 import type { Limit, Verdict } from '../../platform/limits/limits.ts';
 import { OnePerTick } from '../../platform/one-per-tick.ts';
 
@@ -15,7 +16,7 @@ export interface SignedRequest {
 }
 
 export interface SignatureDeps {
-  readonly keys: KeyRing;
+  readonly keys: Pick<KeyRing, 'headers' | 'candidates'>;
   /** Counts rejected signatures on this node. In memory, so that a flood does not also hit Redis. */
   readonly unsigned: { take(limit: Limit, key: string): Verdict; peek(limit: Limit, key: string): Verdict };
   readonly unsignedPerMinute: number;
