@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { SeenRequests } from './seen-requests.ts';
+import type { SeenRequests } from './seen-requests-sql.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 
 export interface ReplayMemoryDeps {

@@ -25,7 +25,7 @@ import type { IsSuppressed } from './check-opt-out.ts';
 import { rejectedSignatures } from './find-rejected-signatures.ts';
 import { receiveWebhook } from './receive-webhook.ts';
 import { ReplayMemory } from './recognise-replay.ts';
-import { createSqlSeenRequests } from './seen-requests-sql.ts';
+import { seenRequests } from './seen-requests-sql.ts';
 import { webhookRoute } from './webhook-route.ts';
 import type { HandledRequest } from './webhook-route.ts';
 
@@ -68,7 +68,7 @@ export async function openWebhook(
 ): Promise<WebhookRoom> {
   const { db, clock, log, metrics, changes } = host;
   const { keys, crm, switchboard, licenses } = deps;
-  const seen = createSqlSeenRequests({ db, clock });
+  const seen = seenRequests({ db, clock });
   host.expires('replay.prune_failed', () => seen.prune());
   const handovers = await Handovers.open({ licenses, changes, clock, log });
   host.stops('handovers', () => handovers.close());

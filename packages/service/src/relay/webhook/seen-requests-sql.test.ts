@@ -1,29 +1,31 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
-import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
-import type { Postgres } from '@footbridge/testkit/servers/postgres';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { openDatabase } from '../../platform/sql/open-database.ts';
-import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import { createSqlSeenRequests } from './seen-requests-sql.ts';
-import { seenRequestsContract } from './seen-requests.contract.ts';
+import { onBothDatabases } from '../../platform/sql/on-both-databases.fixture.ts';
+import { seenRequests } from './seen-requests-sql.ts';
 
-async function opened(opening: Promise<OpenDatabase>) {
-  const database = await opening;
-  const clock = new FakeClock();
-  const seen = createSqlSeenRequests({ db: database.db, clock }, 2);
-  return { seen, clock, close: () => database.close() };
-}
-
-seenRequestsContract('SQLite', () => opened(openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})));
-
-describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
-  let server: Postgres;
-  beforeAll(async () => {
-    server = await startPostgres();
+onBothDatabases('signed requests', (open) => {
+  it('T66 a hash is known until it expires, and those that expire last are kept', async () => {
+    const clock = new FakeClock();
+    const seen = seenRequests({ db: (await open()).db, clock }, 2);
+    const known = async () => {
+      const all = await Promise.all(
+        ['a', 'b', 'c'].map(async (hash) => ((await seen.has(hash)) ? hash : '')),
+      );
+      return all.join('');
+    };
+    const at = clock.now();
+    await seen.add('a', at + 1000);
+    await seen.add('b', at + 500);
+    await seen.add('b', at + 2000);
+    await clock.advance(1000);
+    expect(await known()).toBe('b');
+    await seen.add('a', at + 3000);
+    await seen.add('c', at + 4000);
+    await seen.prune();
+    expect(await known()).toBe('ac');
+    await clock.advance(3000);
+    await seen.prune();
+    expect(await known()).toBe('');
   });
-  afterAll(() => server.stop());
-  seenRequestsContract('PostgreSQL', async () =>
-    opened(openDatabase({ engine: 'postgres', url: await server.createDatabase() }, () => {})),
-  );
 });

@@ -1,19 +1,21 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
-import type { SeenRequests } from './seen-requests.ts';
 
 /** About 200 MB with SQLite. */
 const MAX_HASHES = 1_000_000;
 
-export function createSqlSeenRequests(
+const queried = guarded('the record of signed requests cannot be read or changed');
+
+/** Hashes of signed requests that were handled, so that a repeat is recognised on every node and after a restart (T1, T66). */
+export function seenRequests(
   { db, clock }: { readonly db: Database; readonly clock: Pick<Clock, 'now'> },
   maxHashes: number = MAX_HASHES,
-): SeenRequests {
+) {
   return {
-    has: (hash) =>
-      withEngineError(async () => {
+    has: (hash: string): Promise<boolean> =>
+      queried(async () => {
         const row = await db
           .selectFrom('seen_requests')
           .select('hash')
@@ -23,8 +25,9 @@ export function createSqlSeenRequests(
         return row !== undefined;
       }),
 
-    add: (hash, expiresAt) =>
-      withEngineError(async () => {
+    /** Keeps a hash until `expiresAt`. Adding it again extends that. */
+    add: (hash: string, expiresAt: number): Promise<void> =>
+      queried(async () => {
         await db
           .insertInto('seen_requests')
           .values({ hash, expires_at: expiresAt })
@@ -32,8 +35,9 @@ export function createSqlSeenRequests(
           .execute();
       }),
 
-    prune: () =>
-      withEngineError(async () => {
+    /** Removes expired hashes and, beyond a maximum number, those that expire first. */
+    prune: (): Promise<void> =>
+      queried(async () => {
         await db.deleteFrom('seen_requests').where('expires_at', '<=', clock.now()).execute();
         const newestExcess = await db
           .selectFrom('seen_requests')
@@ -48,10 +52,4 @@ export function createSqlSeenRequests(
   };
 }
 
-async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    throw new EngineError('sql', 'the record of signed requests cannot be read or changed', error);
-  }
-}
+export type SeenRequests = ReturnType<typeof seenRequests>;
