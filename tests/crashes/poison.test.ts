@@ -1,105 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import { startAgent } from '@footbridge/testkit/agent';
-import { startCrm } from '@footbridge/testkit/crm';
-import { crmEnv } from '@footbridge/testkit/crm-env';
-import type { Crm } from '@footbridge/testkit/crm';
 import { endsAt } from '@footbridge/testkit/fatal-text';
 import { seeded } from '@footbridge/testkit/seeded';
-import { Service } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
-import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { describe, expect, it } from 'vitest';
 
-import { authorise, cleanupOf, LOCATION, PHONE } from './crash-setup.ts';
-
-const POISON = 'POISON';
-const WITHIN = { within: 90_000 };
-
-interface Supervised {
-  /** How often the program ended by itself. */
-  ends: number;
-  env: Record<string, string>;
-}
-
-/** Starts the service again whenever it ends by itself, as a supervisor does. */
-function supervise(cleanup: Cleanup, service: Service, env: Record<string, string>): Supervised {
-  const supervised = { ends: 0, env };
-  let isDone = false;
-  cleanup.add(() => (isDone = true));
-  const keepUp = async (): Promise<void> => {
-    await service.exited;
-    if (isDone) return;
-    supervised.ends++;
-    await service.start(supervised.env);
-    return keepUp();
-  };
-  void keepUp();
-  return supervised;
-}
-
-async function setUp(cleanup: Cleanup, serviceEnv: Record<string, string>) {
-  const crm = await startCrm({ settings: { rateLimit: null } });
-  cleanup.add(() => crm.stop());
-  const env = {
-    ...crmEnv(crm),
-    CRM_OAUTH_REFRESH_THRESHOLD_SEC: '60',
-    CRM_SETTLE_SEC: '1',
-    CRM_READ_LAG_SEC: '1',
-    RATE_LIMIT_CRM_CALLS: '100000',
-    RATE_LIMIT_CRM_WEBHOOK: '100000',
-  };
-  const service = new Service({ env, readyWithin: 60_000 });
-  cleanup.add(() => service.stop());
-  await service.start(serviceEnv);
-  crm.bridgeUrl = service.url;
-  await authorise(crm, service.url);
-  const { key } = await service.license();
-  const agent = await startAgent({
-    url: service.url,
-    license: key,
-    location: LOCATION,
-    env: { FOOTBRIDGE_BACKOFF_CAP_SEC: '1' },
-  });
-  cleanup.add(() => agent.stop());
-  await agent.registered();
-  return { crm, service, agent, supervised: supervise(cleanup, service, serviceEnv) };
-}
-
-const texts = ({ messages }: Crm) => messages.map(({ message }) => message);
-
-/** The sentences of the issue. */
-async function setAside(service: Service): Promise<string[]> {
-  const { body } = await service.operator('GET', '/operator/issues').catch(() => ({ body: {} }));
-  const issues = Object(body)['issues'] as { kind: string; sentence: string }[] | undefined;
-  return (issues ?? []).filter(({ kind }) => kind === 'messages_set_aside').map(({ sentence }) => sentence);
-}
-
-const shownAsIssue = (service: Service, sentence: RegExp) =>
-  until(async () => (await setAside(service)).some((one) => sentence.test(one)), {
-    within: 120_000,
-    every: 500,
-    what: 'the issue',
-  });
-
-async function counted(service: Service, kind: string): Promise<number> {
-  const text = await (await fetch(`${service.operatorUrl}/metrics`)).text();
-  const line = text.split('\n').find((one) => one.startsWith(`footbridge_set_aside_total{kind="${kind}"}`));
-  return Number(line?.split(' ').at(-1));
-}
-
-/** Sends a webhook until there is a response, and a Mac. */
-async function sendUntilAnswered(crm: Crm, fields: object) {
-  for (;;) {
-    const sent = await crm.sendWebhook({ locationId: LOCATION, phone: PHONE, ...fields });
-    if (sent.status !== undefined && sent.status !== 404) return sent;
-    await sleep(200);
-  }
-}
+import { cleanupOf, LOCATION, PHONE } from './crash-setup.ts';
+import {
+  counted,
+  POISON,
+  redelivered,
+  sendUntilAnswered,
+  setUp,
+  shownAsIssue,
+  texts,
+  WITHIN,
+} from './poison-setup.ts';
 
 describe('a message that ends the service twice', () => {
   it('I10 is set aside when it is inbound; the others go on, and it can be sent again', async (test) => {
-    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), endsAt(POISON));
+    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { service: endsAt(POISON) });
     const { guid } = await agent.say(PHONE, { text: `${POISON} 1` });
     await agent.say('+14155550199', { text: 'harmless' });
     await until(() => texts(crm).includes('harmless'), WITHIN);
@@ -119,7 +37,7 @@ describe('a message that ends the service twice', () => {
   }, 300_000);
 
   it('I10 is reported as failed when it is a webhook; the others go on, and the CRM can send it again', async (test) => {
-    const { crm, service, supervised } = await setUp(cleanupOf(test), endsAt(POISON));
+    const { crm, service, supervised } = await setUp(cleanupOf(test), { service: endsAt(POISON) });
     const poison = { messageId: 'poison-1', message: POISON };
     expect(await sendUntilAnswered(crm, poison)).toMatchObject({
       status: 422,
@@ -146,7 +64,7 @@ describe('a message that ends the service twice', () => {
   }, 300_000);
 
   it('I10 is delivered when only a file of it does; the file is stored unexamined', async (test) => {
-    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), endsAt(POISON));
+    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { service: endsAt(POISON) });
     const base64 = Buffer.from(`${POISON} in a file`).toString('base64');
     await agent.say(PHONE, {
       text: 'see file',
@@ -164,7 +82,7 @@ describe('a message that ends the service twice', () => {
 
 describe('kill -9 from outside', () => {
   it('I10 sets no message aside', async (test) => {
-    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), {});
+    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { service: {} });
     const said: string[] = [];
     const random = seeded(10);
     for (let kill = 1; kill <= 10; kill++) {
@@ -182,11 +100,3 @@ describe('kill -9 from outside', () => {
     for (const kind of ['inbound', 'outbound']) expect(await counted(service, kind)).toBe(0);
   }, 300_000);
 });
-
-async function redelivered(service: Service, path: string): Promise<number> {
-  const { status, body } = await service
-    .operator('POST', `${path}/redeliver`)
-    .catch(() => ({ status: 0, body: {} }));
-  if (status === 202 && path.includes('poison')) expect(body).toMatchObject({ seq: 0 });
-  return status;
-}

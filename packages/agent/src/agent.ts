@@ -11,12 +11,19 @@ import { noFailpoints } from '@footbridge/runtime/failpoints';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
+import { WorkMark } from '@footbridge/runtime/work-mark';
 
 import type { AgentConfig } from './config/config.ts';
 import { systemPrograms } from './config/system-programs.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
-import { blueBubblesPasswordPath, journalPath, lockDataDir, makeDataDir } from './edges/data-dir.ts';
+import {
+  blueBubblesPasswordPath,
+  journalPath,
+  lockDataDir,
+  makeDataDir,
+  workMarkPath,
+} from './edges/data-dir.ts';
 import { createDownloads } from './edges/downloads/downloads.ts';
 import { stableDeviceId } from './edges/enrolment/device-id.ts';
 import { Enrolment } from './edges/enrolment/enrolment.ts';
@@ -62,8 +69,9 @@ import type { MacPrograms } from './ports/messages/macos/mac-messages.ts';
 import { BlueBubblesMessages } from './ports/messages/messages-bluebubbles.ts';
 import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
 import { PERMISSIONS, StoreUnavailableError } from './ports/messages/messages.ts';
-import type { Messages } from './ports/messages/messages.ts';
+import type { Messages, RowGuard } from './ports/messages/messages.ts';
 import type { StoreMemory } from './ports/messages/store-generation.ts';
+import { inboundName, outboundName, Suspects } from './ports/suspects/suspects.ts';
 
 /** The address that the simulated Mac sends from. */
 const OWN_HANDLE = '+15550100000';
@@ -99,8 +107,11 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     life.add('data folder', lockDataDir(config.dataDir));
     // A process that died during a job leaves its files here.
     rmSync(scratchDir(config), { recursive: true, force: true });
+    const mark = new WorkMark(workMarkPath(config.dataDir));
+    life.add('work mark', () => mark.close());
     const journal = openAgentJournal(config.dataDir);
     life.add('journal', () => journal.close());
+    const suspects = new Suspects({ mark, deaths: journal.deaths, clock, log });
     const served = claimLocation(journal, config.location);
     if (served !== config.location) throw new LocationFixedError(config.dataDir, served, config.location);
     forgetClockDoubt(journal);
@@ -117,9 +128,10 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     const stickers = await openStickerImages(config.dataDir, log);
     life.add('sticker images', () => stickers.close());
     const memory = noteMemory(journal, 'message-store');
-    const simulated = config.simulate ? simulateMessages(config, memory, clock) : undefined;
+    const guard = guardOf(suspects);
+    const simulated = config.simulate ? simulateMessages(config, { memory, clock, guard }) : undefined;
     const messages =
-      simulated ?? (await openMessages(config, { ...deps, journal, memory, clock, clockGuard }));
+      simulated ?? (await openMessages(config, { ...deps, journal, memory, clock, clockGuard, guard }));
     life.add('messages', () => messages.close());
 
     const enrolment = await createEnrolment(config, messages.environment().macos, log);
@@ -138,11 +150,14 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
             capabilities: messages.capabilities(),
           }),
           handlers,
+          suspects,
           clock,
           log,
           settings,
         }),
       outbox: journal.outbox,
+      suspects,
+      onReleased: (guid) => receiver.readAgain(guid),
       clock,
       log,
       failpoint,
@@ -150,6 +165,8 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       settings,
       onSend: (frame) => queue.accept(frame),
       onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
+      onSetAside: (request) => queue.rejectSetAside(request),
+      onAllowed: (messageId) => queue.allow(messageId),
       // An older service would mistake a mirrored message for one from the customer.
       onRegistered: ({ mirror = false }) => journal.setNote('mirror', String(mirror)),
       readReach: (phone) => readReach(phone, messages.store),
@@ -208,12 +225,14 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       failpoint,
       downloads: deps.downloads,
       images: stickers.images,
+      suspects,
     });
     const queue = new Queue({
       journal,
       clock,
       log,
       failpoint,
+      suspects,
       limit: config.queueLimit,
       limitWaitMs: config.limitWaitMs,
       storeState: () => messages.store.state(),
@@ -225,6 +244,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       messages,
       journal,
       uploads: createUploads(config.url, () => enrolment.savedToken()),
+      suspects,
       clock,
       log,
       failpoint,
@@ -394,12 +414,27 @@ function newestMessageAt({ store }: Messages): number | undefined {
   }
 }
 
-function simulateMessages(config: AgentConfig, memory: StoreMemory, clock: Clock): SimulatedMessages {
+/** A row of the store that ended the agent is not read at once, and not at all after the second time (I10). */
+function guardOf(suspects: Suspects): RowGuard {
+  return {
+    read: (guid, read) => {
+      const name = inboundName(guid);
+      const verdict = suspects.verdict(name);
+      return verdict === 'waits' || verdict === 'set aside' ? undefined : suspects.during(name, read);
+    },
+  };
+}
+
+function simulateMessages(
+  config: AgentConfig,
+  { memory, clock, guard }: { memory: StoreMemory; clock: Clock; guard: RowGuard },
+): SimulatedMessages {
   const messages = new SimulatedMessages({
     dir: join(config.dataDir, 'simulated-messages'),
     macos: config.macos,
     ownHandle: OWN_HANDLE,
     memory,
+    guard,
     clock,
   });
   messages.change({ permissions: { automation: config.uiAutomation } });
@@ -417,17 +452,19 @@ function openMessages(
     readonly memory: StoreMemory;
     readonly clock: Clock;
     readonly clockGuard: ClockGuard;
+    readonly guard: RowGuard;
   },
 ): Promise<Messages> {
-  const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {}, clockGuard } = deps;
+  const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {}, clockGuard, guard } = deps;
   const mayDelete = () => clockGuard.verdict?.agrees === true;
   if (config.engine === 'macos')
-    return MacMessages.open({ ...mac, memory, clock, uiAutomation: config.uiAutomation, mayDelete });
+    return MacMessages.open({ ...mac, memory, clock, guard, uiAutomation: config.uiAutomation, mayDelete });
   return BlueBubblesMessages.open({
     ...mac,
     url: config.bluebubblesUrl,
     password: readPasswordFile(passwordFileOf(config)),
     memory,
+    guard,
     features: noteMemory(journal, 'bluebubbles'),
     clock,
     log,
@@ -517,12 +554,14 @@ function jobPerformer(
     failpoint: BlockingFailpoint;
     downloads: Downloads | undefined;
     images: Images;
+    suspects: Suspects;
   },
 ): (job: Job, frame: SendFrame) => Promise<Outcome | Held> {
-  const { journal, messages, pacing, log, clock, failpoint, images } = deps;
+  const { journal, messages, pacing, log, clock, failpoint, images, suspects } = deps;
   const downloads = deps.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
   return async (job, frame) => {
     const scratch = new ScratchFolder(scratchDir(config));
+    const workOn = () => suspects.workOn(outboundName(job.key));
     const steps = stepsOf(job.key, {
       jobs: journal.jobs,
       store: messages.store,
@@ -530,10 +569,11 @@ function jobPerformer(
       log,
       failpoint,
       timeoutMs: config.sendLimitMs,
+      workOn,
     });
     const settings = { confirmMs: config.confirmMs, channel: config.channel };
     try {
-      const jobDeps = { messages, steps, downloads, scratch, images, clock, pacing, settings };
+      const jobDeps = { messages, steps, downloads, scratch, images, clock, pacing, settings, workOn };
       return await performJob(frame, jobDeps);
     } finally {
       await scratch.clear();

@@ -153,7 +153,7 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
   },
 };
 
-/** Codes that only the service reports. */
+/** Codes that only the service reports, and SET_ASIDE, which tests/crashes/agent-poison.test.ts causes. */
 const SERVICE_CODES = new Set([
   'CLIENT_NOT_CONNECTED',
   'MESSAGE_TOO_OLD',

@@ -16,6 +16,7 @@ import { Receiver } from '../src/flows/inbound/receive-messages.ts';
 import { openJournal } from '../src/ports/journal/journal-sqlite.ts';
 import type { Journal } from '../src/ports/journal/journal.ts';
 import { MacReader } from '../src/ports/messages/messages-macos.ts';
+import { NO_SUSPECTS } from '../src/ports/suspects/no-suspects.ts';
 import { storeDate } from '@footbridge/testkit/macos/messages-store';
 import { seededRandom } from '../src/ports/messages/mutated-bodies.ts';
 import { insertInto } from './real-chat-db.ts';
@@ -77,6 +78,7 @@ class Inbox {
     this.#receiver = new Receiver({
       messages: this.#reader,
       journal: this.journal,
+      suspects: NO_SUSPECTS,
       uploads: {
         upload: ({ path, name }) => {
           this.uploaded.push(path);

@@ -152,6 +152,7 @@ const MAC_FRAMES = {
       animation: ANIMATION,
       replyTo: { type: 'object', properties: { guid }, required: ['guid'] },
       fromMe: { type: 'boolean' },
+      setAside: { type: 'boolean' },
     },
     required: ['type', 'seq', 'guid', 'sender', 'service', 'text', 'sentAt', 'chat', 'attachments'],
   },
@@ -198,7 +199,11 @@ const SERVICE_FRAMES = {
   },
   redeliver: {
     type: 'object',
-    properties: { type: { type: 'string', enum: ['redeliver'] }, seq },
+    properties: {
+      type: { type: 'string', enum: ['redeliver'] },
+      seq,
+      messageId: { type: 'string', minLength: 1, maxLength: 256 },
+    },
     required: ['type', 'seq'],
   },
   reach_request: {

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -45,9 +45,26 @@ describe('the work mark', () => {
     ],
     ['what a bug ended', `mark.name('a'); mark.freeze(); setTimeout(die, 20);`, 'a'],
     ['what could not be recorded', `mark.name('a'); mark.giveBack(); mark.name('b'); die();`, 'a'],
+    ['what threw', `mark.during('a', () => { throw new Error('a bug'); });`, 'a'],
+    [
+      'nothing after an error that was caught',
+      `try { mark.during('a', () => { throw new Error('x'); }); } catch {}
+      setImmediate(() => setTimeout(die));`,
+      undefined,
+    ],
     ['an aborted process', `mark.name('a'); process.abort();`, 'a'],
   ])('names %s', async (_, code, left) => {
     expect(await leftBy(code)).toBe(left);
+  });
+
+  it('ignores a name from before the machine started', () => {
+    const path = join(dir, 'power-cut');
+    writeFileSync(path, Buffer.from([1, 0, 65]));
+    const bootedAt = Date.now() / 1000 - uptime();
+    utimesSync(path, bootedAt - 60, bootedAt - 60);
+    const mark = new WorkMark(path);
+    expect(mark.left).toBeUndefined();
+    mark.close();
   });
 
   it('reads an empty file, one with fewer bytes than it says, and one that holds garbage', async () => {

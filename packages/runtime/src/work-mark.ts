@@ -1,8 +1,12 @@
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { uptime } from 'node:os';
 
 /** The length of the name comes first. */
 const HEADER_BYTES = 2;
 const MAX_NAME_BYTES = 4096;
+
+/** A machine that lost its power ended every process: that says nothing about what was in work. */
+const isFromBeforeBoot = (path: string) => statSync(path).mtimeMs < Date.now() - uptime() * 1000;
 
 /**
  * Names what this process works on, in a file that outlives the process: after a crash, it names what ended it. Only one thing is named at
@@ -24,7 +28,7 @@ export class WorkMark {
     const bytes = readSync(this.#fd, this.#buffer, 0, this.#buffer.length, 0);
     const end = bytes < HEADER_BYTES ? 0 : HEADER_BYTES + this.#buffer.readUInt16LE(0);
     const name = this.#buffer.toString('utf8', HEADER_BYTES, Math.min(end, bytes));
-    this.left = name === '' ? undefined : name;
+    this.left = name === '' || isFromBeforeBoot(path) ? undefined : name;
     this.#write(0);
   }
 
@@ -41,16 +45,17 @@ export class WorkMark {
     });
   }
 
-  /** Runs synchronous work under its name. Afterwards the work that was named before is named again. */
+  /**
+   * Runs synchronous work under its name. Afterwards the work that was named before is named again. When the work throws, it stays named
+   * until the end of this turn: the error may end the process.
+   */
   during<T>(work: string, run: () => T): T {
     const before = this.#named;
     this.name(work);
-    try {
-      return run();
-    } finally {
-      if (before === undefined) this.clear();
-      else this.name(before);
-    }
+    const result = run();
+    if (before === undefined) this.clear();
+    else this.name(before);
+    return result;
   }
 
   /** Nothing is in work. */

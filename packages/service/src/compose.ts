@@ -237,7 +237,7 @@ async function compose(
     },
     newestRow: async () => (await journal.list({ limit: 1 })).messages[0]?.createdAt ?? null,
   });
-  const statuses = openStatus(host, { journal, client: crm.client, switchboard }, config);
+  const statuses = openStatus(host, { suspects, journal, client: crm.client, switchboard }, config);
   const inbound = openInbound(host, { suspects, phones, journal, texts, crm, switchboard, files }, config);
   keepWithin(
     host,
@@ -248,7 +248,7 @@ async function compose(
     messagesRoutes({
       journal,
       suspects,
-      redeliver: (locationId, seq) => switchboard.send(locationId, { type: 'redeliver', seq }),
+      redeliver: (locationId, what) => switchboard.send(locationId, { type: 'redeliver', ...what }),
       texts,
       audit,
       phones,

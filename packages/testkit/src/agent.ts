@@ -82,8 +82,8 @@ export class Agent extends Program {
     this.#options = options;
   }
 
-  /** After `halt` or `kill9`. */
-  async start(): Promise<void> {
+  /** After `halt` or `kill9`. `changes` are settings besides those of the options. */
+  async start(changes: Record<string, string> = {}): Promise<void> {
     const { url, license, location, deviceId, macos, args = [], env = {} } = this.#options;
     const flags = [
       'run',
@@ -99,7 +99,7 @@ export class Agent extends Program {
     if (deviceId !== undefined) flags.push('--device-id', deviceId);
     flags.push('--simulate', '--control-port', '0');
     if (macos !== undefined) flags.push('--macos', macos);
-    this.launch([...flags, ...args], env);
+    this.launch([...flags, ...args], { ...env, ...changes });
     this.controlUrl = String((await this.logged('simulator ready'))['controlUrl']);
   }
 

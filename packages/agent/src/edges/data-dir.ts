@@ -7,6 +7,8 @@ import { DataDirLockedError, UnusableLockError } from '../errors.ts';
 
 export const journalPath = (dataDir: string): string => join(dataDir, 'journal.db');
 export const blueBubblesPasswordPath = (dataDir: string): string => join(dataDir, 'bluebubbles-password');
+/** Names what the agent works on (I10). */
+export const workMarkPath = (dataDir: string): string => join(dataDir, 'in-work');
 const lockPath = (dataDir: string): string => join(dataDir, 'agent.lock');
 
 /** Creates the data folder, readable by its owner alone. */

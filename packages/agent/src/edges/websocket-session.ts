@@ -12,6 +12,9 @@ import { WebSocket } from 'ws';
 
 import type { SessionEnd } from '../flows/link/after-close.ts';
 import type { Session, SessionHandlers } from '../flows/link/session.ts';
+import { jobKey } from '../flows/outbound/accept-request.ts';
+import { outboundName } from '../ports/suspects/suspects.ts';
+import type { Suspects } from '../ports/suspects/suspects.ts';
 
 export interface WebSocketSessionDeps {
   /** Base address of the service, http or https. */
@@ -19,6 +22,7 @@ export interface WebSocketSessionDeps {
   readonly token: string;
   readonly registration: () => RegisterFrame;
   readonly handlers: SessionHandlers;
+  readonly suspects: Pick<Suspects, 'during' | 'isSetAside'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: SessionSettings;
@@ -110,6 +114,21 @@ export class WebSocketSession implements Session {
   }
 
   #receive(text: string): void {
+    const { suspects } = this.#deps;
+    const request = requestIn(text);
+    const name = request && outboundName(jobKey(request));
+    if (request !== undefined && name !== undefined && suspects.isSetAside(name))
+      this.#handle(() => this.#setAside(request));
+    else if (name === undefined) this.#read(text);
+    else suspects.during(name, () => this.#read(text));
+  }
+
+  #setAside(request: RequestNames): void {
+    this.#deps.handlers.onSetAside(request);
+    this.#confirm(request);
+  }
+
+  #read(text: string): void {
     const { log, handlers } = this.#deps;
     const parsed = parseServiceFrame(text);
     if (parsed.kind === 'unknown') {
@@ -117,9 +136,13 @@ export class WebSocketSession implements Session {
       log.debug({ event: 'link.frame_ignored', type: parsed.type }, 'frame of unknown type ignored');
       return;
     }
+    this.#handle(() => (parsed.kind === 'frame' ? this.#dispatch(parsed.frame) : this.#reject(parsed)));
+  }
+
+  #handle(handle: () => void): void {
+    const { log } = this.#deps;
     try {
-      if (parsed.kind === 'frame') this.#dispatch(parsed.frame);
-      else this.#reject(parsed);
+      handle();
     } catch (error) {
       // The journal is not writable and nothing was promised to the service. The agent reconnects with backoff.
       log.error({ event: 'link.frame_not_saved', err: error }, 'frame not saved, closing the connection');
@@ -133,6 +156,8 @@ export class WebSocketSession implements Session {
       handlers.onSend(frame);
       this.#confirm(frame);
     } else if (frame.type === 'ack') handlers.onAck(frame);
+    else if (frame.type === 'redeliver' && typeof frame.messageId === 'string')
+      handlers.onAllowed(frame.messageId);
     else if (frame.type === 'redeliver') handlers.onRedeliver(frame.seq);
     else if (frame.type === 'reach_request') handlers.onReachRequest(frame);
     else handlers.onRegistered(frame);
@@ -170,6 +195,19 @@ export class WebSocketSession implements Session {
     this.#heartbeat.abort();
     this.#resolveEnded(end);
   }
+}
+
+/** How the service begins a `send` frame. */
+const SEND =
+  /^\{"type":"send","requestId":("(?:[^"\\]|\\.){1,256}"),"messageId":(null|"(?:[^"\\]|\\.){1,512}"),/;
+
+/** Returns the ids of a request without reading the rest, which may end the agent (I10). */
+function requestIn(text: string): RequestNames | undefined {
+  const [, first = '""', second = '""'] = SEND.exec(text) ?? [];
+  const { requestId, messageId } = readObject(`{"requestId":${first},"messageId":${second}}`);
+  if (typeof requestId !== 'string' || requestId === '') return undefined;
+  if (messageId === null) return { requestId, messageId };
+  return typeof messageId === 'string' ? { requestId, messageId } : undefined;
 }
 
 /** The service rejects an upgrade with JSON that has a `code`, or with the status alone. Anything else is the page of a proxy or a captive portal. */

@@ -1,6 +1,8 @@
 import type { PendingRow } from '../../ports/journal/journal.ts';
 import type { Chat, LocalFile, StoredRow } from '../../ports/messages/messages.ts';
 import { LINK_PREVIEW, StoreUnavailableError } from '../../ports/messages/messages.ts';
+import { setAsideFrame } from '../../ports/suspects/set-aside-frame.ts';
+import { inboundName } from '../../ports/suspects/suspects.ts';
 import { buildReceivedFrame, isMirrorable, isReportable } from './build-received-frame.ts';
 import { isTypedByOwner } from './is-typed-by-owner.ts';
 import type { ReceiverDeps, UploadResult } from './receiver-deps.ts';
@@ -32,11 +34,23 @@ export class Delivery {
 
   /** Forgets a row that is not reported. If a rebuilt store brings it back later, it is a new message. */
   discard({ guid }: PendingRow): void {
-    const { journal } = this.#deps;
+    const { journal, suspects } = this.#deps;
+    suspects.acquit(inboundName(guid));
     journal.transaction(() => {
       journal.inbox.removePending(guid);
       journal.inbox.unmarkSeen(guid);
     });
+  }
+
+  /** Reports a message that ended the agent twice, without its content. The operator can have it read again (I10). */
+  setAside({ guid }: PendingRow, chat: Chat | undefined): void {
+    const { journal, clock, log, onFrames } = this.#deps;
+    journal.durableTransaction(() => {
+      journal.outbox.put(setAsideFrame(guid, chat, clock.now()), clock.now());
+      journal.inbox.removePending(guid);
+    });
+    log.error({ event: 'inbound.set_aside', guid }, 'message ended the agent twice, set aside');
+    onFrames();
   }
 
   /** Returns how long a message that is not in the store may still come back: Messages fills a rebuilt store bit by bit. */
@@ -73,7 +87,7 @@ export class Delivery {
   }
 
   async #deliverOnce(pending: PendingRow, known: KnownRow): Promise<void> {
-    const { messages, journal, clock, failpoint, onFrames, log } = this.#deps;
+    const { messages, journal, suspects, clock, failpoint, onFrames, log } = this.#deps;
     const complete = await this.#whenComplete(pending, known);
     if (complete === undefined) return;
     if (complete === 'gone') {
@@ -91,17 +105,19 @@ export class Delivery {
     }
     const urls = await this.#uploadAll(row);
     if (urls === undefined) return;
-    const [file] = row.attachments;
-    const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
-    const frame = buildReceivedFrame(row, chat, {
-      urls,
-      durationMs: duration,
-      receivedAt: pending.since,
-    });
     failpoint('inbound.before');
-    journal.durableTransaction(() => {
-      journal.outbox.put(frame, clock.now());
-      journal.inbox.removePending(pending.guid);
+    suspects.during(inboundName(pending.guid), () => {
+      const [file] = row.attachments;
+      const duration = row.isVoice && file !== undefined ? messages.audioDuration(file) : undefined;
+      const frame = buildReceivedFrame(row, chat, {
+        urls,
+        durationMs: duration,
+        receivedAt: pending.since,
+      });
+      journal.durableTransaction(() => {
+        journal.outbox.put(frame, clock.now());
+        journal.inbox.removePending(pending.guid);
+      });
     });
     failpoint('inbound.after');
     log.info(

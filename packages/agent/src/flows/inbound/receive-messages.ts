@@ -4,6 +4,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { PendingRow } from '../../ports/journal/journal.ts';
 import type { Chat, StoredRow } from '../../ports/messages/messages.ts';
+import { inboundName } from '../../ports/suspects/suspects.ts';
 import { isCandidate, isMirrorable, isReportable } from './build-received-frame.ts';
 import { ChatOrder } from './chat-order.ts';
 import { Delivery, RECHECK_MS } from './deliver-message.ts';
@@ -47,6 +48,15 @@ export class Receiver {
     for (const pending of journal.inbox.pending()) this.#addUnplaced(pending);
     this.#unwatch = messages.watch(() => this.#changed.abort());
     this.#running = this.#run();
+  }
+
+  /** Reads a message again that was set aside and is released now. The caller opens the transaction. */
+  readAgain(guid: string): void {
+    const { journal, clock } = this.#deps;
+    const pending = { guid, since: clock.now() };
+    journal.inbox.addPending(pending);
+    this.#addUnplaced(pending);
+    this.#changed.abort();
   }
 
   /** Number of messages that were read and have no frame in the outbox yet. */
@@ -187,14 +197,23 @@ export class Receiver {
       return true;
     }
     const chat = row.chatId === undefined ? undefined : store.chat(row.chatId);
+    if (row.isNotRead === true) return this.#isSetAside(pending, chat, order);
     if (chat === undefined) return this.#isOrphan(pending, row, since, order);
     if (order.isHeld(chat)) {
       order.holdChat(chat);
       return false;
     }
     if (this.#isWanted(row, chat)) this.#schedule(pending, { row, chat, generation: store.generation() });
-    else this.#deps.journal.inbox.removePending(pending.guid);
+    else this.#drop(pending.guid);
     return true;
+  }
+
+  /** A suspect holds back its chat until it may be read. A message that ended the agent twice is reported instead (I10). */
+  #isSetAside(pending: PendingRow, chat: Chat | undefined, order: ChatOrder): boolean {
+    const isSetAside = this.#deps.suspects.isSetAside(inboundName(pending.guid));
+    if (isSetAside) this.#delivery.setAside(pending, chat);
+    else if (chat !== undefined) order.holdChat(chat);
+    return isSetAside;
   }
 
   /** Whether a row without a chat is given up. Until then it may still be joined to one. */
@@ -206,6 +225,12 @@ export class Receiver {
     log.warn({ event: 'inbound.skipped_without_chat', guid: row.guid }, 'message without a chat skipped');
     this.#delivery.discard(pending);
     return true;
+  }
+
+  #drop(guid: string): void {
+    const { journal, suspects } = this.#deps;
+    suspects.acquit(inboundName(guid));
+    journal.inbox.removePending(guid);
   }
 
   #isWanted(row: StoredRow, chat: Chat): boolean {

@@ -4,6 +4,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
+import type { Suspects } from '../../ports/suspects/suspects.ts';
 
 export type UploadResult =
   | { readonly ok: true; readonly url: string }
@@ -40,6 +41,7 @@ export interface ReceiverDeps {
   readonly messages: Pick<Messages, 'store' | 'watch' | 'audioDuration'>;
   readonly journal: Journal;
   readonly uploads: Uploads;
+  readonly suspects: Pick<Suspects, 'during' | 'isSetAside' | 'acquit'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: BlockingFailpoint;

@@ -10,6 +10,7 @@ import type { NextAction } from './after-close.ts';
 import { detectSleep } from './detect-sleep.ts';
 import type { LinkState } from './link-state.ts';
 import { OutboxSender } from './outbox-sender.ts';
+import type { OutboxSenderDeps } from './outbox-sender.ts';
 import type { OpenSession, Session, SessionHandlers } from './session.ts';
 
 /** Supplies the device token. */
@@ -41,7 +42,10 @@ export interface LinkSettings {
   readonly wakeToleranceMs: number;
 }
 
-export interface LinkDeps extends Pick<SessionHandlers, 'onSend' | 'onInvalidSend'> {
+export interface LinkDeps
+  extends
+    Pick<SessionHandlers, 'onSend' | 'onInvalidSend' | 'onSetAside' | 'onAllowed'>,
+    Pick<OutboxSenderDeps, 'suspects' | 'onReleased'> {
   readonly tokens: TokenSource;
   readonly openSession: OpenSession;
   readonly outbox: Outbox;
@@ -141,11 +145,14 @@ export class Link {
   }
 
   async #runSession(token: string): Promise<NextAction> {
-    const { openSession, clock, settings, onSend, onInvalidSend, readReach } = this.#deps;
+    const { openSession, clock, settings, onSend, onInvalidSend, onSetAside, onAllowed, readReach } =
+      this.#deps;
     this.#registeredAt = undefined;
     const session = openSession(token, {
       onSend,
       onInvalidSend,
+      onSetAside,
+      onAllowed,
       onRegistered: (frame) => this.#registered(frame, sender),
       onAck: (frame) => sender.acknowledge(frame),
       onRedeliver: (seq) => sender.redeliver(seq),

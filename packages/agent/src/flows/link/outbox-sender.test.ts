@@ -5,22 +5,40 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
+import { NO_SUSPECTS } from '../../ports/suspects/no-suspects.ts';
 import { OutboxSender } from './outbox-sender.ts';
 
 let journal: Journal;
 let sent: number[];
 let isOpen: boolean;
+let isSetAside: boolean;
+let released: string[];
+
+const RECEIVED = {
+  type: 'message_received',
+  guid: 'GUID-1',
+  sender: '+15550100001',
+  service: 'iMessage',
+  text: 'a secret text',
+  sentAt: '2026-01-01T00:00:00.000Z',
+  chat: { id: 1, isGroup: false, recipients: ['+15550100001'] },
+  attachments: [],
+} as const;
 let sender: OutboxSender;
 
 beforeEach(() => {
   journal = openJournal(':memory:');
   sent = [];
   isOpen = true;
+  isSetAside = false;
+  released = [];
   sender = new OutboxSender({
     outbox: journal.outbox,
     clock: systemClock,
     log: silentLog,
     failpoint: noFailpoints,
+    suspects: { ...NO_SUSPECTS, isSetAside: (name) => isSetAside && name.startsWith('inbound ') },
+    onReleased: (guid) => void released.push(guid),
     session: { isOpen: () => isOpen, send: (text) => void sent.push(Number(JSON.parse(text).seq)) },
   });
 });
@@ -71,6 +89,21 @@ describe('OutboxSender', () => {
     sender.open(2);
     expect(sent).toEqual([valid]);
     expect(journal.outbox.counts()).toMatchObject({ unacknowledged: 1, setAside: 1 });
+  });
+
+  it('I10 sends a frame without content for a message that ended the agent twice', () => {
+    isSetAside = true;
+    const seq = journal.outbox.put(RECEIVED, 1);
+    sender.open(2);
+    const [stub, ...others] = journal.outbox.unacknowledged(0, 10).map(({ text }) => text);
+    expect(others).toEqual([]);
+    expect(JSON.parse(stub ?? '')).toMatchObject({ guid: RECEIVED.guid, sender: 'unknown', setAside: true });
+    expect(stub).not.toContain(RECEIVED.text);
+    expect(sent).toEqual([seq + 1]);
+    sender.acknowledge({ type: 'ack', seq: seq + 1, outcome: 'rejected', reason: 'set aside' });
+    sender.redeliver(seq + 1);
+    expect(released).toEqual([RECEIVED.guid]);
+    expect(journal.outbox.counts()).toMatchObject({ unacknowledged: 0, rejected: 0 });
   });
 
   it('sets aside the largest frame in flight', () => {

@@ -4,7 +4,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Outbox } from '../../ports/journal/journal.ts';
+import type { Outbox, OutboxEntry } from '../../ports/journal/journal.ts';
+import { setAsideFrame } from '../../ports/suspects/set-aside-frame.ts';
+import { inboundName } from '../../ports/suspects/suspects.ts';
+import type { MessageName, Suspects } from '../../ports/suspects/suspects.ts';
 import type { Session } from './session.ts';
 
 export interface OutboxSenderDeps {
@@ -13,13 +16,16 @@ export interface OutboxSenderDeps {
   readonly log: Log;
   readonly failpoint: BlockingFailpoint;
   readonly session: Pick<Session, 'isOpen' | 'send'>;
+  readonly suspects: Pick<Suspects, 'during' | 'isSetAside' | 'acquit' | 'release'>;
+  /** Reads a received message again that was set aside. */
+  readonly onReleased: (guid: string) => void;
 }
 
 /** Sends the outbox over one session: oldest first, at most `window` frames in flight, until each is acknowledged. */
 export class OutboxSender {
   readonly #deps: OutboxSenderDeps;
-  /** Bytes by `seq`. */
-  readonly #inFlight = new Map<number, number>();
+  /** By `seq`. */
+  readonly #inFlight = new Map<number, { readonly bytes: number; readonly name: MessageName }>();
   #window = 0;
   #lastSeq = 0;
 
@@ -35,25 +41,44 @@ export class OutboxSender {
 
   /** Sends pending frames as far as the window allows. */
   flush(): void {
-    const { outbox, session, failpoint } = this.#deps;
+    const { outbox, session, suspects, failpoint } = this.#deps;
     while (this.#inFlight.size < this.#window && session.isOpen()) {
       const [entry] = outbox.unacknowledged(this.#lastSeq, 1);
       if (entry === undefined) return;
       this.#lastSeq = entry.seq;
-      const bytes = Buffer.byteLength(entry.text);
-      const problem = problemOf(entry.text, bytes);
-      if (problem === undefined) {
-        this.#inFlight.set(entry.seq, bytes);
-        session.send(entry.text);
-        failpoint('frame.sent');
-      } else {
-        this.#setAside(entry.seq, problem);
-      }
+      const name = nameOf(entry);
+      const isSent = suspects.isSetAside(name)
+        ? this.#reportSetAside(entry)
+        : suspects.during(name, () => this.#send(entry, name));
+      if (isSent) failpoint('frame.sent');
     }
   }
 
+  /** Returns false when the frame cannot be sent. */
+  #send({ seq, text }: OutboxEntry, name: MessageName): boolean {
+    const bytes = Buffer.byteLength(text);
+    const problem = problemOf(text, bytes);
+    if (problem !== undefined) {
+      this.#setAside(seq, problem);
+      return false;
+    }
+    this.#inFlight.set(seq, { bytes, name });
+    this.#deps.session.send(text);
+    return true;
+  }
+
+  /** The service gets a frame without the content of the message instead (I10). */
+  #reportSetAside({ seq, guid }: OutboxEntry): false {
+    const { outbox, clock } = this.#deps;
+    this.#setAside(seq, 'the agent ended twice while it sent this frame');
+    if (guid !== undefined) outbox.put(setAsideFrame(guid, undefined, clock.now()), clock.now());
+    return false;
+  }
+
   acknowledge({ seq, outcome, reason }: AckFrame): void {
-    const { outbox, clock, log } = this.#deps;
+    const { outbox, suspects, clock, log } = this.#deps;
+    const name = this.#inFlight.get(seq)?.name;
+    if (name !== undefined) suspects.acquit(name);
     if (outcome === 'rejected') {
       const known = outbox.reject(seq, reason ?? 'no reason given', clock.now());
       if (known) {
@@ -70,7 +95,13 @@ export class OutboxSender {
   }
 
   redeliver(seq: number): void {
-    const { outbox, clock, log } = this.#deps;
+    const { outbox, suspects, onReleased, clock, log } = this.#deps;
+    const isReleased = outbox.takeSetAside(seq, (guid) => {
+      suspects.release(inboundName(guid));
+      onReleased(guid);
+    });
+    if (isReleased)
+      return log.info({ event: 'link.released', seq }, 'message that was set aside is read again');
     const again = outbox.redeliver(seq, clock.now());
     if (again === undefined)
       log.warn({ event: 'link.redeliver_unknown', seq }, 'frame to redeliver not found');
@@ -80,8 +111,7 @@ export class OutboxSender {
 
   /** After close code 1009, which does not name the frame: the largest one in flight is the likely cause. */
   setAsideLargest(): void {
-    let largest: [seq: number, bytes: number] | undefined;
-    for (const frame of this.#inFlight) if (largest === undefined || frame[1] > largest[1]) largest = frame;
+    const [largest] = [...this.#inFlight].toSorted(([, one], [, other]) => other.bytes - one.bytes);
     if (largest !== undefined) this.#setAside(largest[0], 'too large for the service');
   }
 
@@ -91,6 +121,10 @@ export class OutboxSender {
     this.#inFlight.delete(seq);
     log.error({ event: 'link.frame_set_aside', seq, reason }, 'frame cannot be delivered, set aside');
   }
+}
+
+function nameOf({ seq, guid }: OutboxEntry): MessageName {
+  return guid === undefined ? `frame ${seq}` : inboundName(guid);
 }
 
 /** Returns why the service would not accept the frame, or undefined. */

@@ -25,6 +25,10 @@ export interface SessionHandlers {
   readonly onAck: (frame: AckFrame) => void;
   readonly onRedeliver: (seq: number) => void;
   readonly onReachRequest: (frame: ReachRequestFrame) => void;
+  /** The operator allows another attempt to send a message that was set aside (I10). */
+  readonly onAllowed: (messageId: string) => void;
+  /** A `send` frame for a message that was set aside: it is not read. */
+  readonly onSetAside: (request: RequestNames) => void;
   /** An invalid `send` frame that still names its request. */
   readonly onInvalidSend: (request: RequestNames, reason: string) => void;
   /** A frame of an unknown type, or an invalid one that names no request. */

@@ -34,7 +34,7 @@ export function acceptRequest(
 ): AcceptResult {
   const { limit, now } = options;
   return journal.durableTransaction(() => {
-    const key = keyOf(frame);
+    const key = jobKey(frame);
     const fingerprint = fingerprintOf(frame);
     const known = journal.jobs.findByRequest(frame.requestId);
     if (known !== undefined && !isPending(known)) return 'repeated';
@@ -74,6 +74,18 @@ function rejectAsFailed(
   return reject(journal, frame, QUEUE_FULL, now);
 }
 
+/** The agent ended twice while it worked on this message (I10). */
+export const SET_ASIDE: StatusError = {
+  code: 'SET_ASIDE',
+  message:
+    'The agent on the Mac ended twice while it worked on this message. It was set aside; the operator can allow another attempt.',
+};
+
+/** Reports a failure for a request whose message was set aside. */
+export function rejectSetAside(request: RequestNames, journal: Journal, now: number): void {
+  reject(journal, request, SET_ASIDE, now);
+}
+
 /** Reports a failure for a request that cannot be parsed. */
 export function rejectInvalid(request: RequestNames, reason: string, journal: Journal, now: number): void {
   const message = `The request is invalid: ${reason}. Nothing was sent.`;
@@ -105,8 +117,8 @@ function reject(journal: Journal, request: RequestNames, error: StatusError, now
 }
 
 /** Requests without a `messageId` cannot be deduplicated: each is a separate message. */
-function keyOf(frame: SendFrame): string {
-  return frame.messageId === null ? `request ${frame.requestId}` : `message ${frame.messageId}`;
+export function jobKey({ requestId, messageId }: RequestNames): string {
+  return messageId === null ? `request ${requestId}` : `message ${messageId}`;
 }
 
 /** Excludes the channel: a message that failed as iMessage can be sent as SMS with the same id. */

@@ -14,6 +14,8 @@ export interface JobDeps {
   readonly clock: Clock;
   readonly pacing: Pacing;
   readonly settings: JobSettings;
+  /** Names the job as what is in work, after a wait (I10). */
+  readonly workOn: () => void;
 }
 
 export interface JobSettings {

@@ -116,6 +116,7 @@ async function perform(
       log: silentLog,
       failpoint: noFailpoints,
       timeoutMs: 300_000,
+      workOn: () => {},
     }),
     downloads: {
       fetch: () =>
@@ -136,6 +137,7 @@ async function perform(
       reached: () => undefined,
     } as unknown as JobDeps['pacing'],
     settings: { confirmMs: 0, channel: 'auto' },
+    workOn: () => {},
   };
   const { message = 'Hello', attachments = [] } = frame;
   const text = writeFooter(message, { chat_id: CHAT.id, ...footer });

@@ -15,6 +15,7 @@ import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
 
 export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome | Held> {
+  deps.workOn();
   const byPath = deps.settings.channel === 'path';
   const request = readRequest(byPath ? frame : { ...frame, channel: 'imessage' });
   if ('state' in request) return request;

@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { openJournal } from '../../ports/journal/journal-sqlite.ts';
 import type { Journal } from '../../ports/journal/journal.ts';
 import type { MessageStore, StoreState } from '../../ports/messages/messages.ts';
+import { NO_SUSPECTS } from '../../ports/suspects/no-suspects.ts';
 import type { Outcome } from './outcome.ts';
 import { Queue } from './queue.ts';
 import { stepsOf } from './steps.ts';
@@ -21,6 +22,7 @@ const DEPS = {
   clock: systemClock,
   log: silentLog,
   failpoint: noFailpoints,
+  suspects: NO_SUSPECTS,
   limit: LIMIT,
   limitWaitMs: 0,
   storeState: () => 'readable' as const,
@@ -115,6 +117,7 @@ class QueueModel {
       log: silentLog,
       failpoint: noFailpoints,
       timeoutMs: 1000,
+      workOn: () => {},
     });
     const nextSend = this.#nextSend;
     this.#nextSend = 'sends';

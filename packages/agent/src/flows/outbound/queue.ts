@@ -6,7 +6,9 @@ import type { Log } from '@footbridge/runtime/log';
 import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
 import { isReadable } from '../../ports/messages/messages.ts';
 import type { StoreState } from '../../ports/messages/messages.ts';
-import { acceptRequest, rejectInvalid } from './accept-request.ts';
+import { outboundName } from '../../ports/suspects/suspects.ts';
+import type { Suspects } from '../../ports/suspects/suspects.ts';
+import { acceptRequest, jobKey, rejectInvalid, rejectSetAside, SET_ASIDE } from './accept-request.ts';
 import { HeldJobs } from './held-jobs.ts';
 import type { Failed, Held, Outcome } from './outcome.ts';
 import { reportStatus } from './report-status.ts';
@@ -26,6 +28,7 @@ export interface QueueDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly failpoint: BlockingFailpoint;
+  readonly suspects: Pick<Suspects, 'during' | 'verdict' | 'waitMs' | 'acquit' | 'release'>;
   /** Maximum number of pending jobs, including the one in progress (M2). */
   readonly limit: number;
   /** How long a job over a limit of the line waits before it fails. */
@@ -41,7 +44,7 @@ export interface QueueDeps {
 
 /**
  * The queue of all outbound jobs: first in, first out, one at a time. Its state is in the journal. A job over a limit of the line
- * waits, and so do later ones to the same person; others pass it.
+ * waits, and so do later ones to the same person; others pass it. So does a job that may have ended the agent (I10).
  */
 export class Queue {
   readonly #deps: QueueDeps;
@@ -81,6 +84,19 @@ export class Queue {
     onFrames();
   }
 
+  /** Reports a failure for a request whose message was set aside. */
+  rejectSetAside(request: RequestNames): void {
+    const { journal, clock, onFrames } = this.#deps;
+    rejectSetAside(request, journal, clock.now());
+    onFrames();
+  }
+
+  /** The operator allows another attempt: the message is sent when it comes again. */
+  allow(messageId: string): void {
+    const isReleased = this.#deps.suspects.release(outboundName(jobKey({ requestId: '', messageId })));
+    this.#deps.log.info({ event: 'queue.attempt_allowed', messageId, isReleased }, 'another attempt allowed');
+  }
+
   depth(): number {
     return this.#deps.journal.jobs.pendingCount();
   }
@@ -101,6 +117,28 @@ export class Queue {
   #recover(): void {
     const { journal } = this.#deps;
     for (const job of journal.jobs.interrupted()) journal.jobs.requeue(job.key);
+    for (const job of journal.jobs.queued()) if (this.#waits(job)) this.#holdSuspect(job);
+  }
+
+  /** An interrupted send is looked up before any other send, also of a suspect: it is not sent again anyway. */
+  #waits(job: Job): boolean {
+    return this.#deps.suspects.verdict(outboundName(job.key)) === 'waits' && !this.#hasUnfinishedStep(job);
+  }
+
+  #holdSuspect(job: Job): void {
+    const { clock, suspects, log } = this.#deps;
+    const waitMs = suspects.waitMs();
+    const { messageId } = job;
+    log.info({ event: 'queue.suspect_waits', messageId, waitMs }, 'other messages go first');
+    this.#held.hold(job.key, {
+      phone: this.#phoneOf(job) ?? '',
+      slotAt: clock.now() + waitMs,
+      checkAt: clock.monotonic() + waitMs,
+    });
+  }
+
+  #phoneOf(job: Job): string | undefined {
+    return this.#deps.suspects.during(outboundName(job.key), () => job.frame?.phone);
   }
 
   async #run(): Promise<void> {
@@ -158,7 +196,7 @@ export class Queue {
     const { journal, clock } = this.#deps;
     if (this.#held.count === 0) return journal.jobs.next();
     const now = clock.monotonic();
-    return journal.jobs.queued().find((job) => !this.#held.blocks(job.key, job.frame?.phone, now));
+    return journal.jobs.queued().find((job) => !this.#held.blocks(job.key, this.#phoneOf(job), now));
   }
 
   /** Resolves when there is a new job, or when the limits of a held one must be checked again. */
@@ -180,7 +218,7 @@ export class Queue {
     const started = clock.monotonic();
     journal.jobs.begin(job.key);
     failpoint('job.begun');
-    const result = await this.#perform(job);
+    const result = await this.#performUnlessSetAside(job);
     if (result.state === 'held') {
       this.#hold(job, result);
       return 'held';
@@ -210,15 +248,25 @@ export class Queue {
     const now = clock.now();
     const wait = Math.min(LIMIT_CHECK_MS, Math.min(slotAt, job.changedAt + limitWaitMs) - now);
     const checkAt = clock.monotonic() + Math.max(MIN_LIMIT_CHECK_MS, wait);
-    this.#held.hold(job.key, { phone: job.frame?.phone ?? '', slotAt, checkAt });
+    this.#held.hold(job.key, { phone: this.#phoneOf(job) ?? '', slotAt, checkAt });
     journal.jobs.requeue(job.key);
+  }
+
+  async #performUnlessSetAside(job: Job): Promise<JobResult | Held> {
+    const { suspects, log } = this.#deps;
+    const name = outboundName(job.key);
+    if (suspects.verdict(name) !== 'set aside') return suspects.during(name, () => this.#perform(job));
+    const { messageId } = job;
+    log.error({ event: 'queue.set_aside', messageId }, 'message ended the agent twice, set aside');
+    return { state: this.#hasUnfinishedSend(job) ? 'unknown' : 'failed', error: SET_ASIDE };
   }
 
   async #perform(job: Job): Promise<JobResult | Held> {
     const { perform, clock, limitWaitMs, log } = this.#deps;
     try {
-      if (job.frame === undefined) throw new Error('The journal has a pending job without its request');
-      const outcome = await perform(job, job.frame);
+      const { frame } = job;
+      if (frame === undefined) throw new Error('The journal has a pending job without its request');
+      const outcome = await perform(job, frame);
       if (outcome.state === 'failed' && this.#hasUnfinishedSend(job)) return this.#interrupted(job, outcome);
       if (outcome.state !== 'held') return resultOf(outcome);
       return clock.now() - job.changedAt < limitWaitMs ? outcome : overLimit(outcome);
@@ -253,7 +301,8 @@ export class Queue {
 
   /** Ends the job and reports it to its requests in one transaction, so that neither happens without the other. */
   #end(job: Job, result: JobResult): void {
-    const { journal, clock, onFrames } = this.#deps;
+    const { journal, suspects, clock, onFrames } = this.#deps;
+    suspects.acquit(outboundName(job.key));
     this.#held.release(job.key);
     journal.durableTransaction(() => {
       journal.jobs.end(job.key, result, clock.now());

@@ -38,6 +38,8 @@ export interface StepsDeps {
   readonly log: Log;
   readonly failpoint: BlockingFailpoint;
   readonly timeoutMs: number;
+  /** Names the job as what is in work: this process may end in the send (I10). */
+  readonly workOn: () => void;
 }
 
 type UnknownResult = Extract<SendResult, { result: 'unknown' }>;
@@ -90,6 +92,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
       const since = store.position();
       jobs.beginStep(key, name, since, trace && { ...trace, at: clock.now() });
       failpoint('step.begun');
+      deps.workOn();
       const sent = await withTimeout(send, deps);
       failpoint('step.sent');
       // An engine that returned has looked for the outcome itself.

@@ -32,6 +32,7 @@ function deps(result: DownloadResult = { ok: false, reason: 'failed', message: '
         return Promise.resolve(result);
       },
     },
+    workOn: () => {},
   } as unknown as JobDeps;
 }
 

@@ -18,6 +18,7 @@ const MAX_PIXELS = 16_000_000;
 export async function stickerImage(sticker: OutboundSticker, deps: JobDeps): Promise<LocalFile | Failed> {
   const given = await imageBytes(sticker, deps);
   if ('state' in given) return given;
+  deps.workOn();
   const format = formatOf(given);
   if (format === undefined) return undecodable('it is none of them, or damaged');
   const name = `sticker-${createHash('sha256').update(given).digest('hex').slice(0, 24)}.${format.extension}`;

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { ConfigurationError, JournalTooNewError, JournalTooOldError } from '../../errors.ts';
 import type { Journal } from './journal.ts';
+import { sqliteDeaths } from './sqlite-deaths.ts';
 import { sqliteInbox } from './sqlite-inbox.ts';
 import { sqliteJobs } from './sqlite-jobs.ts';
 import { sqliteOutbox } from './sqlite-outbox.ts';
@@ -61,6 +62,7 @@ function createJournal(db: DatabaseSync): Journal {
   const jobs = sqliteJobs(db);
   const outbox = sqliteOutbox(db);
   const inbox = sqliteInbox(db, notes);
+  const deaths = sqliteDeaths(db);
   let depth = 0;
 
   function transaction<T>(work: () => T): T {
@@ -100,8 +102,10 @@ function createJournal(db: DatabaseSync): Journal {
       ...outbox,
       put: (frame, now) => durableTransaction(() => outbox.put(frame, now)),
       redeliver: (seq, now) => durableTransaction(() => outbox.redeliver(seq, now)),
+      takeSetAside: (seq, take) => durableTransaction(() => outbox.takeSetAside(seq, take)),
     },
     inbox,
+    deaths,
     ...notes,
     transaction,
     durableTransaction,
@@ -110,6 +114,7 @@ function createJournal(db: DatabaseSync): Journal {
         jobs.prune(before);
         outbox.prune(before);
         inbox.prune(before);
+        deaths.prune(before);
       }),
     empty: () =>
       transaction(() => {

@@ -10,6 +10,17 @@ const STATUS: OutboxFrame = {
   status: 'delivered',
 };
 
+const RECEIVED = {
+  type: 'message_received',
+  guid: 'GUID-1',
+  sender: '+15550100001',
+  service: 'iMessage',
+  text: 'hello',
+  sentAt: '2026-01-01T00:00:00.000Z',
+  chat: { id: 1, isGroup: false, recipients: [] },
+  attachments: [],
+} as const;
+
 /** The tests that every journal engine must pass. `reopen` simulates a restart, for engines that persist. */
 export function journalContract(open: () => Journal, reopen?: () => Journal): void {
   let journal: Journal;
@@ -193,6 +204,32 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.outbox.redeliver(seq, 4)).toBeUndefined();
     });
 
+    it('I10 names the message of a received frame, but not of one that stands for it', () => {
+      journal.outbox.put(STATUS, 1);
+      journal.outbox.put(RECEIVED, 1);
+      journal.outbox.put({ ...RECEIVED, setAside: true }, 1);
+      expect(journal.outbox.unacknowledged(0, 10).map(({ guid }) => guid)).toEqual([
+        undefined,
+        RECEIVED.guid,
+        undefined,
+      ]);
+    });
+
+    it('I10 removes a frame that stands for a message together with what replaces it', () => {
+      const seq = journal.outbox.put({ ...RECEIVED, setAside: true }, 1);
+      const other = journal.outbox.put(RECEIVED, 1);
+      for (const one of [seq, other]) journal.outbox.reject(one, 'set aside', 2);
+      const taken: string[] = [];
+      expect(journal.outbox.takeSetAside(other, (guid) => taken.push(guid))).toBe(false);
+      const fails = () => {
+        throw new Error('the disk is full');
+      };
+      expect(() => journal.outbox.takeSetAside(seq, fails)).toThrow('full');
+      expect(journal.outbox.takeSetAside(seq, (guid) => taken.push(guid))).toBe(true);
+      expect(journal.outbox.takeSetAside(seq, fails)).toBe(false);
+      expect(taken).toEqual([RECEIVED.guid]);
+    });
+
     it('acknowledges only waiting frames', () => {
       expect(journal.outbox.acknowledge(7)).toBe(false);
       const seq = journal.outbox.put(STATUS, 1);
@@ -201,6 +238,15 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.outbox.acknowledge(seq)).toBe(false);
       expect(journal.outbox.reject(seq, 'no', 2)).toBe(false);
     });
+  });
+
+  it('I10 counts how often the agent ended with each message, until it is pruned', () => {
+    expect([journal.deaths.add('inbound a', 1), journal.deaths.add('inbound a', 5)]).toEqual([1, 2]);
+    journal.deaths.add('inbound b', 2);
+    journal.deaths.add('outbound c', 9);
+    journal.deaths.remove('outbound c');
+    journal.prune(3);
+    expect(journal.deaths.all()).toEqual([{ name: 'inbound a', deaths: 2 }]);
   });
 
   describe('the inbox', () => {

@@ -13,6 +13,8 @@ export interface Journal {
   readonly jobs: Jobs;
   readonly outbox: Outbox;
   readonly inbox: Inbox;
+  /** How often the agent ended while it worked on a message (I10). */
+  readonly deaths: Deaths;
   /** Runs `work` in a transaction and returns its result. Rolls back and rethrows when `work` throws. */
   transaction<T>(work: () => T): T;
   /** Like `transaction`, and the result survives a power cut. */
@@ -25,7 +27,7 @@ export interface Journal {
    * never used twice.
    */
   empty(): void;
-  /** Deletes ended jobs, rejected and set-aside frames, and seen guids from before this time. */
+  /** Deletes ended jobs, rejected and set-aside frames, seen guids, and counted deaths from before this time. */
   prune(before: number): void;
   /** Checkpoints and truncates the write-ahead log, which still holds pages with deleted message texts. */
   walCheckpoint(): void;
@@ -54,7 +56,7 @@ export interface Job {
   /** Tells different requests with the same `messageId` apart (M4) without storing their text. */
   readonly fingerprint: string;
   readonly state: JobState;
-  /** The request. Deleted when the job ends, because it holds the message text. */
+  /** The request, parsed when it is read. Deleted when the job ends, because it holds the message text. */
   readonly frame: SendFrame | undefined;
   readonly guid: string | undefined;
   readonly error: StatusError | undefined;
@@ -141,6 +143,8 @@ export type OutboxFrame = Omit<MessageStatusFrame, 'seq'> | Omit<MessageReceived
 
 export interface OutboxEntry {
   readonly seq: number;
+  /** Of a received message. */
+  readonly guid: string | undefined;
   /** The serialized frame. */
   readonly text: string;
 }
@@ -165,7 +169,19 @@ export interface Outbox {
   setAside(seq: number, reason: string, now: number): boolean;
   /** Queues a rejected or set-aside frame again and returns its new `seq`. */
   redeliver(seq: number, now: number): number | undefined;
+  /**
+   * Removes a rejected frame that stands for a message that was set aside (I10), and calls `take` with the GUID of the message. Neither
+   * happens without the other. Returns false for any other frame.
+   */
+  takeSetAside(seq: number, take: (guid: string) => void): boolean;
   counts(): OutboxCounts;
+}
+
+export interface Deaths {
+  all(): { readonly name: string; readonly deaths: number }[];
+  /** Adds one and returns the sum. */
+  add(name: string, now: number): number;
+  remove(name: string): void;
 }
 
 /** A row of the message store whose frame is not in the outbox yet. Its row id changes when the store is rebuilt. */

@@ -124,7 +124,9 @@ function readJob(row: Row): Job | undefined {
     messageId: text(row['message_id']) ?? null,
     fingerprint: String(row['fingerprint']),
     state: STATES.get(row['state']) ?? 'unknown',
-    frame: readFrame(text(row['frame'])),
+    get frame() {
+      return readFrame(text(row['frame']));
+    },
     guid: text(row['guid']),
     error: code === undefined ? undefined : { code, message: text(row['error_message']) ?? '' },
     changedAt: Number(row['changed_at']),

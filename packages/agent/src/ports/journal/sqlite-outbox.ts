@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { parseMacFrame, writeFrame } from '@footbridge/protocol/frames';
 
-import type { Outbox } from './journal.ts';
+import type { Outbox, OutboxFrame } from './journal.ts';
 import { lazyStatements } from './sqlite-statement.ts';
 
 export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number): void } {
@@ -10,9 +10,9 @@ export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number)
   const reserve = prepare(
     "INSERT INTO outbox (state, frame, changed_at) VALUES ('waiting', '', ?) RETURNING seq",
   );
-  const fill = prepare('UPDATE outbox SET frame = ? WHERE seq = ?');
+  const fill = prepare('UPDATE outbox SET frame = ?, guid = ? WHERE seq = ?');
   const waiting = prepare(
-    "SELECT seq, frame FROM outbox WHERE state = 'waiting' AND seq > ? ORDER BY seq LIMIT ?",
+    "SELECT seq, frame, guid FROM outbox WHERE state = 'waiting' AND seq > ? ORDER BY seq LIMIT ?",
   );
   const acknowledge = prepare("DELETE FROM outbox WHERE seq = ? AND state = 'waiting'");
   const park = prepare(
@@ -26,23 +26,39 @@ export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number)
   const put: Outbox['put'] = (frame, now) => {
     // The frame holds its own `seq`, so the row is inserted before its frame is known. The caller opens the transaction.
     const seq = Number(reserve.get(now)?.['seq']);
-    fill.run(writeFrame({ ...frame, seq }), seq);
+    fill.run(writeFrame({ ...frame, seq }), guidOf(frame), seq);
     return seq;
+  };
+
+  const parkedFrame = (seq: number) => {
+    const stored = parked.get(seq)?.['frame'];
+    const parsed = typeof stored === 'string' ? parseMacFrame(stored) : undefined;
+    return parsed?.kind === 'frame' ? parsed.frame : undefined;
   };
 
   return {
     put,
     unacknowledged: (after, limit) =>
-      waiting.all(after, limit).map((row) => ({ seq: Number(row['seq']), text: String(row['frame']) })),
+      waiting.all(after, limit).map(({ seq, frame, guid }) => ({
+        seq: Number(seq),
+        text: String(frame),
+        guid: typeof guid === 'string' ? guid : undefined,
+      })),
     acknowledge: (seq) => acknowledge.run(seq).changes === 1,
     reject: (seq, reason, now) => park.run('rejected', reason, now, seq).changes === 1,
     setAside: (seq, reason, now) => park.run('set-aside', reason, now, seq).changes === 1,
     redeliver: (seq, now) => {
-      const stored = parked.get(seq)?.['frame'];
-      const parsed = typeof stored === 'string' ? parseMacFrame(stored) : undefined;
-      if (parsed?.kind !== 'frame' || !('seq' in parsed.frame)) return undefined;
+      const frame = parkedFrame(seq);
+      if (frame === undefined || !('seq' in frame)) return undefined;
       drop.run(seq);
-      return put(parsed.frame, now);
+      return put(frame, now);
+    },
+    takeSetAside: (seq, take) => {
+      const frame = parkedFrame(seq);
+      if (frame?.type !== 'message_received' || frame.setAside !== true) return false;
+      drop.run(seq);
+      take(frame.guid);
+      return true;
     },
     counts: () => {
       const byState = new Map(counts.all().map((row) => [String(row['state']), Number(row['n'])]));
@@ -54,4 +70,9 @@ export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number)
     },
     prune: (before) => void prune.run(before),
   };
+}
+
+/** A frame that stands for a message that was set aside is not the message: it may be sent. */
+function guidOf(frame: OutboxFrame): string | null {
+  return frame.type === 'message_received' && frame.setAside !== true ? frame.guid : null;
 }

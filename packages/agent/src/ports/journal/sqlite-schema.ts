@@ -75,6 +75,15 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE step ADD COLUMN file_name TEXT;
   CREATE INDEX step_unfinished ON step (key) WHERE done = 0;
   `,
+  // What the agent worked on when it ended. The GUID names the message of a frame without parsing it.
+  `
+  CREATE TABLE death (
+    name TEXT PRIMARY KEY,
+    deaths INTEGER NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  ALTER TABLE outbox ADD COLUMN guid TEXT;
+  `,
 ];
 
 /** `openJournalAsIs` can open journals from this schema version on. */

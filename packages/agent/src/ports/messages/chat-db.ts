@@ -9,6 +9,7 @@ import type {
   Chat,
   MessageStore,
   OwnReaction,
+  RowGuard,
   SendState,
   ServiceName,
   StoredRow,
@@ -31,6 +32,7 @@ export interface ChatDbOptions {
   readonly folders: MessagesFolders;
   /** Addresses of this Mac that are known besides those that the store names. */
   readonly ownHandles: readonly string[];
+  readonly guard?: RowGuard | undefined;
 }
 
 const REACTION_COLUMNS = ['is_from_me', 'associated_message_guid', 'associated_message_type', 'date'];
@@ -50,7 +52,7 @@ export class ChatDb implements MessageStore {
     this.#sql = new Statements(db);
     this.#generation = new StoreGeneration(this.#sql, options.file, options.memory);
     this.#chats = new Chats(this.#sql);
-    this.#rows = new Rows(this.#sql, this.#chats, options.folders);
+    this.#rows = new Rows(this.#sql, this.#chats, options.folders, options.guard);
     this.#knownHandles = options.ownHandles;
     this.#openedAs = rememberedGeneration(options.memory);
   }

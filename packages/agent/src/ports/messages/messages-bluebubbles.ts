@@ -28,6 +28,7 @@ import type {
   MessageStore,
   OutgoingMessage,
   PressResult,
+  RowGuard,
   SendFailure,
   SendResult,
   StoredAttachment,
@@ -43,6 +44,7 @@ export interface BlueBubblesOptions {
   readonly url: string;
   readonly password: string;
   readonly memory: StoreMemory;
+  readonly guard?: RowGuard | undefined;
   /** Remembers what this Mac has shown that it can do. */
   readonly features: StoreMemory;
   readonly clock: Clock;
@@ -110,7 +112,7 @@ export class BlueBubblesMessages implements Messages {
     client: ServerClient,
     server: ServerCheck,
   ) {
-    const { home, memory, clock, features, programs, limits } = options;
+    const { home, memory, clock, features, programs, limits, guard } = options;
     this.#options = options;
     this.#limits = { ...LIMITS, ...limits };
     this.#macos = macos;
@@ -119,7 +121,7 @@ export class BlueBubblesMessages implements Messages {
     this.#features = new Features(features, clock);
     this.#hasVoice = isExecutable(programs.afconvert);
     const folders = { home, messages: join(home, 'Library/Messages') };
-    this.#reader = new MacReader({ folders, memory, clock });
+    this.#reader = new MacReader({ folders, memory, clock, guard });
     this.#rememberVersions();
     if (server.state !== 'ready') this.#logServer(server);
     this.#stopChecks = every(clock, CHECK_INTERVAL_MS, () => void this.#watchServer());

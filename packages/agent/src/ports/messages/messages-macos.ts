@@ -4,13 +4,14 @@ import type { MessagesFolders } from './attachment-files.ts';
 import { readAudioDuration } from './audio-duration.ts';
 import { MacStore } from './macos/mac-store.ts';
 import { watchStore } from './macos/watch-store.ts';
-import type { StoredAttachment } from './messages.ts';
+import type { RowGuard, StoredAttachment } from './messages.ts';
 import type { StoreMemory } from './store-generation.ts';
 
 export interface MacReaderOptions {
   readonly folders: MessagesFolders;
   readonly memory: StoreMemory;
   readonly clock: Clock;
+  readonly guard?: RowGuard | undefined;
 }
 
 /** Reads the store of Messages on this Mac and watches it. It cannot send. */
@@ -19,8 +20,8 @@ export class MacReader {
   readonly #listeners = new Set<() => void>();
   readonly #unwatch: () => void;
 
-  constructor({ folders, memory, clock }: MacReaderOptions) {
-    const store = new MacStore(folders, memory);
+  constructor({ folders, memory, clock, guard }: MacReaderOptions) {
+    const store = new MacStore(folders, memory, guard);
     this.store = store;
     this.#unwatch = watchStore({
       folder: folders.messages,

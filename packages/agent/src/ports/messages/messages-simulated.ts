@@ -15,6 +15,7 @@ import type {
   Permission,
   PermissionState,
   PressResult,
+  RowGuard,
   SendResult,
   StoredAttachment,
   TapbackPress,
@@ -43,6 +44,7 @@ export interface SimulationOptions {
   readonly macos: string;
   readonly ownHandle: string;
   readonly memory: StoreMemory;
+  readonly guard?: RowGuard | undefined;
   readonly clock: Clock;
 }
 
@@ -68,9 +70,7 @@ export class SimulatedMessages implements Messages, Simulation {
 
   constructor(options: SimulationOptions) {
     this.#clock = options.clock;
-    this.#store = new SimulatedStore(options.dir, options.macos, options.ownHandle, options.memory, () =>
-      options.clock.now(),
-    );
+    this.#store = new SimulatedStore(options, () => options.clock.now());
     this.people = new SimulatedPeople(this.#store, options.clock, () => this.#changed());
   }
 

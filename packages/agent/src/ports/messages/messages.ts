@@ -215,6 +215,15 @@ export interface MessageStore {
   body(guid: string): MessageBody | undefined;
 }
 
+/**
+ * Decides whether a row is read, and knows which one is being read: a row that ends the agent twice is set aside (I10). Without one, every
+ * row is read.
+ */
+export interface RowGuard {
+  /** Returns undefined, without a call of `read`, for a row that is not read now. */
+  read<T>(guid: string, read: () => T): T | undefined;
+}
+
 export interface SendState {
   readonly guid: string;
   readonly finished: boolean;
@@ -260,6 +269,8 @@ export interface StoredRow {
   readonly sentAt: number | undefined;
   /** False for group events: a member joined or left, the group was renamed. */
   readonly isMessage: boolean;
+  /** The guard did not let the content be read: only the ids, `chatId`, `fromMe` and `isMessage` are true (I10). */
+  readonly isNotRead?: true;
   /** The sender unsent the whole message. */
   readonly unsent: boolean;
   readonly edited: boolean;

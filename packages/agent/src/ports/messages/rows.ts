@@ -9,7 +9,14 @@ import { linkIn } from './link-in.ts';
 import { decodeBody, withoutPlaceholders } from './message-body.ts';
 import type { MessageBody } from './message-body.ts';
 import { LINK_PREVIEW } from './messages.ts';
-import type { BodyState, SendState, StoredAttachment, StoredRow, StoredTapback } from './messages.ts';
+import type {
+  BodyState,
+  RowGuard,
+  SendState,
+  StoredAttachment,
+  StoredRow,
+  StoredTapback,
+} from './messages.ts';
 import type { Statements } from './statements.ts';
 import { readSummaryInfo } from './summary-info.ts';
 import { stripTargetPrefix } from './tapbacks.ts';
@@ -112,12 +119,14 @@ export class Rows {
   readonly #columns: Columns;
   readonly #chats: Chats;
   readonly #folders: MessagesFolders;
+  readonly #guard: RowGuard;
 
-  constructor(sql: Statements, chats: Chats, folders: MessagesFolders) {
+  constructor(sql: Statements, chats: Chats, folders: MessagesFolders, guard: RowGuard = READS_ALL) {
     this.#sql = sql;
     this.#columns = new Columns(sql);
     this.#chats = chats;
     this.#folders = folders;
+    this.#guard = guard;
   }
 
   /** Returns the rows that fulfil a condition on `m`, oldest first. */
@@ -126,7 +135,7 @@ export class Rows {
     return this.#sql
       .of(`${this.#select()} WHERE ${condition}`)
       .all(...values)
-      .map((row) => this.#read(row));
+      .map((row) => this.#guard.read(String(row['guid']), () => this.#read(row)) ?? notRead(row));
   }
 
   /**
@@ -156,7 +165,8 @@ export class Rows {
     this.#columns.refresh();
     if (!this.#columns.has('message', 'attributedbody')) return undefined;
     const row = this.#sql.of('SELECT attributedBody AS body FROM message WHERE guid = ?').get(guid);
-    return row?.['body'] instanceof Uint8Array ? decodeBody(row['body']) : undefined;
+    const body = row?.['body'];
+    return body instanceof Uint8Array ? this.#guard.read(guid, () => decodeBody(body)) : undefined;
   }
 
   sendState(guid: string): SendState | undefined {
@@ -279,6 +289,38 @@ export class Rows {
     const isPreview = [name, stored ?? ''].some((text) => text.endsWith(PREVIEW_FILE));
     return { file, isHidden: isPreview || row['is_hidden'] === 1 };
   }
+}
+
+const READS_ALL: RowGuard = { read: (_guid, read) => read() };
+
+/** What is known of a row without its content, which may end the agent. */
+function notRead(row: Row): MessageRow {
+  return {
+    rowid: Number(row['rowid']),
+    guid: String(row['guid']),
+    chatRowid: row['chat_id'] === null ? undefined : Number(row['chat_id']),
+    fromMe: row['is_from_me'] === 1,
+    isMessage: (row['item_type'] ?? 0) === 0,
+    isNotRead: true,
+    sender: undefined,
+    isEcho: false,
+    service: 'iMessage',
+    text: '',
+    bodyState: 'unreadable',
+    transcript: undefined,
+    sentAt: undefined,
+    unsent: false,
+    edited: false,
+    filtered: false,
+    tapback: undefined,
+    effect: undefined,
+    replyTo: undefined,
+    isVoice: false,
+    balloon: undefined,
+    previewOf: undefined,
+    expectsAttachments: false,
+    attachments: [],
+  };
 }
 
 /** The data of a link preview, stored as an attachment. */

@@ -6,7 +6,7 @@ import type { SQLInputValue } from 'node:sqlite';
 
 import { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
-import type { Chat, ServiceName } from './messages.ts';
+import type { Chat, RowGuard, ServiceName } from './messages.ts';
 import { columnsOf, prepareSimulatedStore } from './simulated-schema.ts';
 import { Statements } from './statements.ts';
 import type { StoreMemory } from './store-generation.ts';
@@ -48,6 +48,14 @@ export interface NewAttachment {
   readonly late?: boolean;
 }
 
+export interface SimulatedStoreOptions {
+  readonly dir: string;
+  readonly macos: string;
+  readonly ownHandle: string;
+  readonly memory: StoreMemory;
+  readonly guard?: RowGuard | undefined;
+}
+
 /** Writes to a `chat.db` what Messages would write. */
 export class SimulatedStore {
   readonly chats: ChatDb;
@@ -59,7 +67,7 @@ export class SimulatedStore {
   /** The columns of this store, which depend on the macOS version. */
   #columns: ReadonlySet<string> = new Set();
 
-  constructor(dir: string, macos: string, ownHandle: string, memory: StoreMemory, now: () => number) {
+  constructor({ dir, macos, ownHandle, memory, guard }: SimulatedStoreOptions, now: () => number) {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, 'chat.db');
     this.#dir = dir;
@@ -74,6 +82,7 @@ export class SimulatedStore {
       memory,
       folders: { home: dir, messages: dir },
       ownHandles: [ownHandle],
+      guard,
     });
   }
 

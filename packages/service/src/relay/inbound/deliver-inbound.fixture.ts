@@ -55,6 +55,7 @@ export const SETTINGS: InboundDeps['settings'] = {
 };
 
 export const NO_SUSPECTS: InboundDeps['suspects'] = {
+  setAside: async () => {},
   handle: (_message, work) => work(),
   workOn: () => {},
 };

@@ -53,7 +53,7 @@ export interface Prepared {
 
 export interface InboundDeps extends LeaseChecks {
   readonly guids: Guids;
-  readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
+  readonly suspects: Pick<Suspects, 'handle' | 'workOn' | 'setAside'>;
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
   readonly conversations: ConversationCalls;
@@ -198,10 +198,19 @@ class InboundDeliveries implements Inbound {
     job.isClaimed = true;
     job.isInDoubt = claim.uncertain;
     if (failpoint !== undefined) await failpoint('inbound.afterClaim');
-    const ack = await suspects.handle(job.name, () => this.#deliverClaimed(job, claim));
+    const ack =
+      job.frame.setAside === true
+        ? await this.#setAside(job)
+        : await suspects.handle(job.name, () => this.#deliverClaimed(job, claim));
     return ack === SET_ASIDE
       ? this.#reject(job, 'SET_ASIDE', 'the service or the agent ended twice while it worked on this message')
       : ack;
+  }
+
+  /** The agent ended twice while it read this message: the frame stands for it and has no content. */
+  async #setAside({ name }: InboundJob): Promise<typeof SET_ASIDE> {
+    await this.#deps.suspects.setAside(name);
+    return SET_ASIDE;
   }
 
   async #deliverClaimed(job: InboundJob, claim: ClaimedGuid): Promise<AckOutcome> {

@@ -39,7 +39,7 @@ async function start(
     handleKeys: [Buffer.alloc(32, 1)],
   });
   cleanup.add(() => journal.close());
-  const asked: [string, number][] = [];
+  const asked: [string, { seq: number; messageId?: string }][] = [];
   const audit: AuditRecord[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });
   cleanup.add(() => app.close());
@@ -52,8 +52,8 @@ async function start(
       release: async (message) => released.push(message) > 0,
       setAside: async (message) => void released.splice(released.indexOf(message), 1),
     },
-    redeliver: async (locationId, seq) => {
-      asked.push([locationId, seq]);
+    redeliver: async (locationId, what) => {
+      asked.push([locationId, what]);
       return redelivered;
     },
     texts: new Slot('texts', NO_TEXTS),
@@ -233,7 +233,7 @@ describe('POST /operator/messages/:id/redeliver', () => {
       status: 202,
       body: { id: 'in1', locationId: 'loc1', seq: 12 },
     });
-    expect(asked).toEqual([['loc1', 12]]);
+    expect(asked).toEqual([['loc1', { seq: 12 }]]);
     expect(audit).toMatchObject([{ action: 'message.redelivered', target: 'in1' }]);
   });
 
@@ -267,6 +267,23 @@ describe('POST /operator/messages/:id/redeliver', () => {
     expect(released.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['outbound msg1', 'outbound sha256:1']);
     expect(asked).toEqual([]);
     expect(audit).toHaveLength(2);
+  });
+
+  it('I10 tells the Mac that it may try an outbound message again, which ended the agent', async () => {
+    const { journal, call, asked } = await start();
+    journal.open(entry({ id: 'out1' }), 'accepted');
+    journal.step('out1', 'mac_says', { state: 'failed', code: 'SET_ASIDE' });
+    journal.open(entry({ id: 'out2' }), 'rejected', { state: 'rejected', code: 'SET_ASIDE' });
+    expect(await call('POST', '/operator/messages/msg1/redeliver')).toMatchObject({ status: 202 });
+    expect(asked).toEqual([['loc1', { seq: 0, messageId: 'msg1' }]]);
+  });
+
+  it('I10 keeps an outbound message set aside while its Mac is not connected', async () => {
+    const { journal, call, released } = await start('not_connected');
+    journal.open(entry({ id: 'out1' }), 'accepted');
+    journal.step('out1', 'mac_says', { state: 'failed', code: 'SET_ASIDE' });
+    expect((await call('POST', '/operator/messages/out1/redeliver')).status).toBe(409);
+    expect(released).toEqual([]);
   });
 
   it('I10 keeps an inbound message set aside while its Mac is not connected', async () => {

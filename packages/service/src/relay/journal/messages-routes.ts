@@ -15,8 +15,11 @@ import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface MessagesRoutesDeps {
   readonly journal: JournalReader;
-  /** Asks the Mac of a location to resend a rejected frame. */
-  readonly redeliver: (locationId: LocationId, seq: number) => Promise<'written' | 'not_connected'>;
+  /** Asks the Mac of a location to resend a rejected frame, or to allow another attempt for a message that it set aside. */
+  readonly redeliver: (
+    locationId: LocationId,
+    what: { readonly seq: number; readonly messageId?: string },
+  ) => Promise<'written' | 'not_connected'>;
   readonly suspects: Pick<Suspects, 'release' | 'setAside'>;
   /** The texts of captured locations. */
   readonly texts: Slot<TakenTexts>;
@@ -47,6 +50,14 @@ export function messagesRoutes(deps: MessagesRoutesDeps) {
         'No message has this id. Request ids, inbound GUIDs and CRM message ids can be looked up for 30 days.',
       );
     return trail;
+  }
+
+  /** Returns undefined for a message that the Mac knows nothing against. */
+  async function askedOfMac({ direction, locationId, messageId }: MessageTrail) {
+    if (messageId === null) return undefined;
+    const requests = await journal.requestsOf({ direction, locationId, messageId });
+    const isOnMac = requests.some(({ state, code }) => state === 'failed' && code === 'SET_ASIDE');
+    return isOnMac ? { seq: NOT_ON_MAC, messageId } : undefined;
   }
 
   return (app: FastifyInstance): void => {
@@ -92,7 +103,8 @@ export function messagesRoutes(deps: MessagesRoutesDeps) {
           'CONFLICT',
           'Only an undelivered inbound message, or one that was set aside, can be redelivered.',
         );
-      if (seq !== NOT_ON_MAC && (await redeliver(locationId, seq)) === 'not_connected') {
+      const asked = isOutbound ? await askedOfMac(trail) : { seq };
+      if (asked !== undefined && (await redeliver(locationId, asked)) === 'not_connected') {
         if (isReleased) await suspects.setAside(suspect);
         throw operatorError('CONFLICT', 'The Mac of this location is not connected. Try again when it is.');
       }

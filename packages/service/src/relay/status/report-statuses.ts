@@ -21,6 +21,8 @@ export interface StatusReportsDeps
   extends StatusSenderDeps, StatusHistoryDeps, SharedAttemptsDeps, DeliveryQueueDeps {
   readonly calls: StatusCalls;
   readonly clock: Clock;
+  /** Sets a message aside that ended the agent twice (I10). */
+  readonly setAside?: (message: { locationId: string; id: string }) => Promise<void>;
 }
 
 export interface Published {
@@ -96,6 +98,24 @@ class QueuedReports implements StatusReports {
   // Not async, for the reason given in the CRM client's `attempt`.
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     this.#earlier.recordLease(lease);
+    return frame.error?.code === 'SET_ASIDE' ? this.#setAside(lease, frame) : this.#handle(lease, frame);
+  }
+
+  /** First, so that the next webhook for the message is rejected. The Mac reports it again when this fails. */
+  async #setAside(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    const { setAside, log } = this.#deps;
+    const id = frame.messageId ?? frame.requestId;
+    try {
+      await setAside?.({ locationId: lease.locationId, id });
+    } catch (error) {
+      const { requestId } = frame;
+      log.warn({ event: 'status.not_set_aside', requestId, err: error }, 'message not set aside');
+      return 'retry';
+    }
+    return this.#handle(lease, frame);
+  }
+
+  #handle(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     const request = this.#attempts.requestOf(frame.requestId);
     return request === undefined
       ? this.#recallAndHandle(lease, frame)

@@ -1,4 +1,5 @@
 import type { Host } from '../../platform/host.ts';
+import type { Suspects } from '../../platform/suspects/suspects.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
 import type { SqlJournal } from '../journal/journal-sql.ts';
@@ -8,6 +9,7 @@ import type { StatusReports } from './report-statuses.ts';
 import { createStatusCalls } from './status-calls-http.ts';
 
 export interface StatusDeps {
+  readonly suspects: Pick<Suspects, 'setAside'>;
   readonly journal: SqlJournal;
   readonly client: CrmClient;
   readonly switchboard: Switchboard;
@@ -16,7 +18,7 @@ export interface StatusDeps {
 /** What the CRM learns about each message, in order. */
 export function openStatus(
   host: Host,
-  { journal, client, switchboard }: StatusDeps,
+  { suspects, journal, client, switchboard }: StatusDeps,
   { crm, oauth }: Pick<Config, 'crm' | 'oauth'>,
 ): StatusReports {
   const { metrics } = host;
@@ -33,6 +35,7 @@ export function openStatus(
     count: metrics.statusCall,
     onRepeat: () => metrics.duplicate('message'),
     onTerminal: metrics.statusTerminal,
+    setAside: (message) => suspects.setAside({ kind: 'outbound', ...message }),
   });
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),

@@ -21,6 +21,7 @@ import type {
   Permission,
   PermissionState,
   PressResult,
+  RowGuard,
   SendOptions,
   SendResult,
   ServiceName,
@@ -62,6 +63,7 @@ export interface MacMessagesOptions {
   readonly uiAutomation: boolean;
   /** Whether the clock is right enough to delete old files. Default: it is. */
   readonly mayDelete?: () => boolean;
+  readonly guard?: RowGuard | undefined;
 }
 
 /**
@@ -93,12 +95,12 @@ export class MacMessages implements Messages {
   }
 
   private constructor(options: MacMessagesOptions, macos: string, build: string) {
-    const { home, programs, memory, clock } = options;
+    const { home, programs, memory, clock, guard } = options;
     const folders: MessagesFolders = { home, messages: join(home, 'Library/Messages') };
     this.#options = options;
     this.#macos = macos;
     this.#build = build;
-    this.#reader = new MacReader({ folders, memory, clock });
+    this.#reader = new MacReader({ folders, memory, clock, guard });
     this.#osascript = new Osascript({ path: programs.osascript, clock });
     this.#lastDispatch = new LastDispatch(join(home, 'Library/Caches/Footbridge/last-send.jsonl'));
     // Messages reads the first two. Whether it reads the third one depends on the version of macOS.

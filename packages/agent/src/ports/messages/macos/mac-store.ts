@@ -9,6 +9,7 @@ import type {
   Chat,
   MessageStore,
   OwnReaction,
+  RowGuard,
   SendState,
   ServiceName,
   StoredRow,
@@ -31,13 +32,15 @@ export class MacStore implements MessageStore {
   readonly #path: string;
   readonly #folders: MessagesFolders;
   readonly #memory: StoreMemory;
+  readonly #guard: RowGuard | undefined;
   #opened: Opened = { ok: false, problem: 'absent' };
   #seen: string | undefined;
 
-  constructor(folders: MessagesFolders, memory: StoreMemory) {
+  constructor(folders: MessagesFolders, memory: StoreMemory, guard?: RowGuard) {
     this.#path = join(folders.messages, 'chat.db');
     this.#folders = folders;
     this.#memory = memory;
+    this.#guard = guard;
     this.refresh();
   }
 
@@ -168,7 +171,13 @@ export class MacStore implements MessageStore {
       return;
     }
     const { db, file } = opened;
-    const options = { file: () => file, memory: this.#memory, folders: this.#folders, ownHandles: [] };
+    const options = {
+      file: () => file,
+      memory: this.#memory,
+      folders: this.#folders,
+      ownHandles: [],
+      guard: this.#guard,
+    };
     this.#opened = { ok: true, db, file, chats: new ChatDb(db, options) };
   }
 }

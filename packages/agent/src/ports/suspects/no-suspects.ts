@@ -1,0 +1,14 @@
+import type { Suspects } from './suspects.ts';
+
+/** For tests: no message ever ended the agent. */
+export const NO_SUSPECTS: Pick<
+  Suspects,
+  'during' | 'verdict' | 'isSetAside' | 'waitMs' | 'acquit' | 'release'
+> = {
+  during: (_name, run) => run(),
+  verdict: () => 'clear',
+  isSetAside: () => false,
+  waitMs: () => 0,
+  acquit: () => {},
+  release: () => false,
+};
