@@ -11,11 +11,13 @@ import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac } from '@footbridge/testkit/mac';
 import { startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
-import { startRedis } from '@footbridge/testkit/servers/redis';
-import type { Redis } from '@footbridge/testkit/servers/redis';
+import type { Redis, RedisOptions } from '@footbridge/testkit/servers/redis';
 import { startService } from '@footbridge/testkit/service';
 import type { Service } from '@footbridge/testkit/service';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
+
+import { startMovableRedis } from './movable-redis.ts';
+import type { FailoverWay, MovableRedis } from './movable-redis.ts';
 
 /** One process of the service, with fault proxies of its own to each server and from the Macs. */
 export interface Node {
@@ -28,13 +30,15 @@ export interface Node {
 /** Several real nodes over one Redis, one PostgreSQL and one CRM. */
 export interface Cluster {
   readonly crm: Crm;
-  readonly redis: Redis;
+  readonly redis: MovableRedis;
   readonly postgres: Postgres;
   /** The URL of the nodes' database. */
   readonly database: string;
   readonly nodes: readonly Node[];
   readonly license: { readonly id: string; readonly key: string };
   node(index: number): Node;
+  /** Fails Redis over. The address that the nodes use leads to the new primary after so long. */
+  failOver(way: FailoverWay, addressMs?: number): Promise<void>;
   /** Log lines that report a bug, and nodes that exited by themselves. */
   bugs(): Promise<string[]>;
   /** As a supervisor does: until it is up. */
@@ -63,8 +67,9 @@ export interface ClusterOptions {
   readonly env?: Record<string, string>;
   /** The settings of one node. */
   readonly envOf?: (index: number) => Record<string, string>;
-  /** A Redis that is there already, and the number of the database on it. */
-  readonly redis?: { readonly server: Redis; readonly database: number };
+  /** A Redis that is there already, with the URL for the nodes. They talk to it directly. */
+  readonly redis?: { readonly server: Redis; readonly url: string };
+  readonly redisOptions?: RedisOptions;
   /** Without them the nodes talk to the servers directly: the event loop of the test then adds no delay of its own. */
   readonly faultProxies?: boolean;
   /** By how many seconds the clock of each node is wrong. */
@@ -85,17 +90,19 @@ export async function startCluster(
     env = {},
     envOf = () => ({}),
     redis: given,
+    redisOptions = {},
     skewSec = [],
     faultProxies = true,
   }: ClusterOptions,
 ): Promise<Cluster> {
   const [crm, redis, postgres] = await Promise.all([
     startCrm(),
-    given?.server ?? startRedis(),
+    given === undefined
+      ? startMovableRedis(cleanup, redisOptions)
+      : { ...given.server, prepareReplica: notOurs, failOver: notOurs },
     startPostgres(),
   ]);
   cleanup.add(() => crm.stop());
-  if (given === undefined) cleanup.add(() => redis.stop());
   cleanup.add(() => postgres.stop());
   crm.settings.rateLimit = null;
   const database = await postgres.createDatabase();
@@ -112,15 +119,15 @@ export async function startCluster(
     ...env,
   };
   const start = async (index: number): Promise<Node> => {
-    const [toRedis, toPostgres] = await Promise.all(
-      faultProxies ? [startFaultProxy({ to: redis.url }), startFaultProxy({ to: database })] : [],
-    );
+    const toRedis =
+      faultProxies && given === undefined ? await startFaultProxy({ to: redis.url }) : undefined;
+    const toPostgres = faultProxies ? await startFaultProxy({ to: database }) : undefined;
     cleanup.add(() => Promise.all([toRedis?.stop(), toPostgres?.stop()]));
     const service = await startService({
       env: {
         ...shared,
         ...wrongClock(skewSec[index] ?? 0),
-        REDIS_URL: `${toRedis?.url(redis.url) ?? redis.url}${given === undefined ? '' : `/${given.database}`}`,
+        REDIS_URL: given?.url ?? toRedis?.url(redis.url) ?? redis.url,
         DATABASE_URL: toPostgres?.url(database) ?? database,
         ...envOf(index),
       },
@@ -161,6 +168,11 @@ export async function startCluster(
     nodes,
     license,
     node,
+    async failOver(way, addressMs = 0) {
+      const url = await redis.failOver(way);
+      await sleep(addressMs);
+      for (const { redis: line } of nodes) line.redirect(url);
+    },
     async bugs() {
       const ends = await Promise.all(nodes.map(({ service }) => endOf(service)));
       const said = nodes.flatMap(({ service }) => service.logs.filter(({ msg }) => msg === BUG));
@@ -215,6 +227,10 @@ export async function startCluster(
         { url: node(index).service.url },
       ),
   };
+}
+
+async function notOurs(): Promise<never> {
+  throw new Error('this Redis belongs to the caller');
 }
 
 function required(proxy: FaultProxy | undefined): FaultProxy {

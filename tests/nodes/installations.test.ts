@@ -1,7 +1,7 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import type { Mac } from '@footbridge/testkit/mac';
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
-import { hasRedis, startRedis } from '@footbridge/testkit/servers/redis';
+import { hasRedis } from '@footbridge/testkit/servers/redis';
 import type { Service } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { createClient } from '@redis/client';
@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startCluster } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
+import { startMovableRedis } from './movable-redis.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
 
@@ -36,11 +37,14 @@ describe.skipIf(!canRun)('several installations on one Redis', { timeout: 300_00
   afterEach(() => cleanup.run(), 300_000);
 
   it('T62 neither hear nor displace each other, also with the same location, on the same and on other database numbers', async () => {
-    const server = await startRedis();
-    cleanup.add(() => server.stop());
+    const server = await startMovableRedis(cleanup);
     const installations = await Promise.all(
       [0, 0, 3].map((database) =>
-        startCluster(cleanup, { nodes: 2, faultProxies: false, redis: { server, database } }),
+        startCluster(cleanup, {
+          nodes: 2,
+          faultProxies: false,
+          redis: { server, url: `${server.url}/${database}` },
+        }),
       ),
     );
     const macs = await Promise.all(installations.map((one) => one.mac(0, 'locOfAll0001', 'mac-of-all')));

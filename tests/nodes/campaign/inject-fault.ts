@@ -8,6 +8,7 @@ import type { Fault } from '@footbridge/testkit/crm';
 import type { FaultProxy, Toxic } from '@footbridge/testkit/fault-proxy';
 
 import type { Cluster, Node } from '../cluster.ts';
+import type { FailoverWay } from '../movable-redis.ts';
 import type { ReconnectingMac } from '../reconnecting-mac.ts';
 import type { AgentMac } from './agent-mac.ts';
 import type { FaultKind } from './fault-kinds.ts';
@@ -53,6 +54,9 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
   const agent = (fault: ScheduledFault, act: (one: AgentMac) => Promise<unknown>) =>
     takeTurns(choose(agents, fault.target), act);
   const redis = (act: (server: Cluster['redis']) => Promise<unknown>) => takeTurns(cluster.redis, act);
+  /** The former primary stays, as a replica. The address of Redis leads to it for a while. */
+  const failedOver = (way: FailoverWay, { durationMs }: ScheduledFault) =>
+    redis(() => outages.during(undefined, () => cluster.failOver(way, durationMs)));
   const postgres = (act: (server: Cluster['postgres']) => Promise<unknown>) =>
     takeTurns(cluster.postgres, act);
   const macsOf = ({ target }: ScheduledFault) => choose(locations, target);
@@ -130,6 +134,15 @@ export function createInjector({ cluster, locations, agents, disk }: FaultTarget
           server.resume();
         }),
       ),
+    'Redis failed over': (fault) => failedOver('FAILOVER', fault),
+    'Redis primary made a replica': (fault) => failedOver('REPLICAOF', fault),
+    'Redis switched by a sentinel': (fault) => failedOver('Sentinel', fault),
+    'Redis full': ({ durationMs }) =>
+      redis(async (server) => {
+        await server.command('CONFIG SET maxmemory 1');
+        await sleep(durationMs);
+        await server.command('CONFIG SET maxmemory 0');
+      }),
     'PostgreSQL sockets cut': (fault) => node(fault, async (one) => one.postgres.cut()),
     'PostgreSQL restarted': () => postgres((server) => server.restart()),
     'PostgreSQL killed': ({ durationMs }) =>

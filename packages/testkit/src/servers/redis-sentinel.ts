@@ -8,66 +8,107 @@ import { until } from '../until.ts';
 import { command, launchSentinel, startRedis } from './redis.ts';
 import type { Redis } from './redis.ts';
 
-/** A primary with a replica, and three sentinels that watch them. */
-export interface SentinelSet {
+/** Sentinels that watch a primary and its replica. */
+export interface Sentinels {
   /** The URL for the service. */
   readonly url: string;
-  /** The first one is the primary at the start. */
-  readonly servers: readonly Redis[];
-  /** The server that the sentinels name. */
-  primary(): Promise<Redis>;
-  /** Makes the replica the primary, as an operator does. Resolves once the sentinels name it. */
-  switchOver(): Promise<void>;
+  /** Resolves with the URL of the primary that they name. */
+  primary(): Promise<string>;
+  /** Makes the replica the primary, as an operator does. Resolves with its URL once they name it. */
+  switchOver(): Promise<string>;
   stop(): Promise<void>;
 }
 
-const NAME = 'footbridge';
-const SENTINELS = 3;
+export interface SentinelSet extends Omit<Sentinels, 'primary'> {
+  /** The first one is the primary at the start. */
+  readonly servers: readonly Redis[];
+  primary(): Promise<Redis>;
+}
 
+const NAME = 'footbridge';
+
+/** Starts a primary, a replica and three sentinels. */
 export async function startSentinels(): Promise<SentinelSet> {
+  const cleanup = createCleanup();
+  const first = await startRedis();
+  cleanup.add(() => first.stop());
+  const replica = await startReplica(first);
+  cleanup.add(() => replica.stop());
+  const sentinels = await startSentinelsOf(first);
+  cleanup.add(() => sentinels.stop());
+  const servers = [first, replica];
+  return {
+    ...sentinels,
+    servers,
+    async primary() {
+      const named = await sentinels.primary();
+      const found = servers.find(({ url }) => url === named);
+      if (found === undefined) throw new Error(`The sentinels name another server: ${named}`);
+      return found;
+    },
+    stop: () => cleanup.run(),
+  };
+}
+
+/** Starts a Redis that has the data of another one. */
+export async function startReplica(primary: Redis): Promise<Redis> {
+  const replica = await startRedis();
+  // Not a setting: it would be a replica again after a failover and a restart.
+  await replica.command(`REPLICAOF 127.0.0.1 ${new URL(primary.url).port}`);
+  const isOnline = new RegExp(`port=${new URL(replica.url).port},state=online`);
+  await until(async () => isOnline.test(await primary.command('INFO replication')), {
+    within: 60_000,
+    every: 50,
+    what: 'the replica has the data',
+  });
+  return replica;
+}
+
+/** Starts sentinels for a primary that has a replica. They elect another primary after a second. */
+export async function startSentinelsOf(primary: Redis, count = 3): Promise<Sentinels> {
   const cleanup = createCleanup();
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-sentinel-'));
   cleanup.add(() => rm(dir, { recursive: true, force: true }));
-  const first = await startRedis();
-  cleanup.add(() => first.stop());
-  const { port } = new URL(first.url);
-  const replica = await startRedis({ settings: ['--replicaof', '127.0.0.1', port] });
-  cleanup.add(() => replica.stop());
-  const servers = [first, replica];
   const settings = [
-    `sentinel monitor ${NAME} 127.0.0.1 ${port} 2`,
+    `sentinel monitor ${NAME} 127.0.0.1 ${new URL(primary.url).port} ${Math.ceil((count + 1) / 2)}`,
     `sentinel down-after-milliseconds ${NAME} 1000`,
     `sentinel failover-timeout ${NAME} 5000`,
   ];
-  const ports: number[] = [];
-  for (let index = 0; index < SENTINELS; index++) {
-    const own = await freePort();
-    const sentinel = await launchSentinel(dir, own, settings);
+  const urls: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const port = await freePort();
+    const sentinel = await launchSentinel(dir, port, settings);
     cleanup.add(() => sentinel.end('SIGKILL'));
-    ports.push(own);
+    urls.push(`redis://127.0.0.1:${port}`);
   }
-  const ask = (own: number, words: string) => command(`redis://127.0.0.1:${own}`, words);
-  const isComplete = async (own: number) =>
-    /num-slaves\s+\$1\s+1\s/.test(await ask(own, `SENTINEL MASTER ${NAME}`)) &&
-    /num-other-sentinels\s+\$1\s+2\s/.test(await ask(own, `SENTINEL MASTER ${NAME}`));
-  for (const own of ports)
-    await until(() => isComplete(own), { within: 60_000, every: 100, what: 'the sentinels know each other' });
+  const ask = (words: string, url = urls[0] ?? '') => command(url, `SENTINEL ${words}`);
+  const knowsAll = async (url: string) => {
+    const known = await ask(`MASTER ${NAME}`, url);
+    const isOf = (field: string, number: number) =>
+      new RegExp(`${field}\\s+\\$\\d+\\s+${number}\\s`).test(known);
+    return isOf('num-slaves', 1) && isOf('num-other-sentinels', count - 1);
+  };
+  for (const url of urls)
+    await until(() => knowsAll(url), { within: 60_000, every: 100, what: 'the sentinels know each other' });
 
-  async function primary(): Promise<Redis> {
-    const address = await ask(ports[0] ?? 0, `SENTINEL GET-MASTER-ADDR-BY-NAME ${NAME}`);
-    const found = servers.find(({ url }) => address.endsWith(new URL(url).port));
-    if (found === undefined) throw new Error(`The sentinels name another server: ${address}`);
-    return found;
+  async function named(): Promise<string> {
+    const address = await ask(`GET-MASTER-ADDR-BY-NAME ${NAME}`);
+    return `redis://127.0.0.1:${address.split(/\s+/).at(-1)}`;
   }
 
   return {
-    url: `redis+sentinel://${ports.map((own) => `127.0.0.1:${own}`).join(',')}/${NAME}`,
-    servers,
-    primary,
+    url: `redis+sentinel://${urls.map((url) => new URL(url).host).join(',')}/${NAME}`,
+    primary: named,
     async switchOver() {
-      const before = await primary();
-      await ask(ports[0] ?? 0, `SENTINEL FAILOVER ${NAME}`);
-      await until(async () => (await primary()) !== before, { within: 60_000, every: 50 });
+      const before = await named();
+      await ask(`FAILOVER ${NAME}`);
+      return until(
+        async () => {
+          const now = await named();
+          return now === before ? undefined : now;
+        },
+        { within: 60_000, every: 50, what: 'the sentinels name the other one' },
+      );
     },
     stop: () => cleanup.run(),
   };

@@ -9,8 +9,10 @@ import { freePort } from '../ports.ts';
 import { tempDir, createCleanup } from '../cleanup.ts';
 import { hasRedis, REDIS, startRedis } from './redis.ts';
 import type { Redis } from './redis.ts';
+import { canStepClocks } from './stepped-clock.ts';
 
 const canRun = await hasRedis();
+const hasClocks = await canStepClocks();
 
 describe.skipIf(!canRun)('Redis for tests', () => {
   let redis: Redis;
@@ -49,6 +51,20 @@ describe.skipIf(!canRun)('Redis for tests', () => {
     );
     redis.resume();
     expect(await answer).toBe('+PONG');
+  });
+
+  it.skipIf(!hasClocks)('has a clock that can be set', async () => {
+    const other = await startRedis({ steppedClock: true });
+    const offset = async () => Number((await ask(other, 'TIME')).split(/\s+/)[2]) - Date.now() / 1000;
+    await ask(other, 'SET a 1 PX 600000');
+    expect(Math.abs(await offset())).toBeLessThan(5);
+    other.stepClock(3600);
+    expect(Math.abs((await offset()) - 3600)).toBeLessThan(5);
+    expect(await ask(other, 'EXISTS a')).toBe(':0');
+    other.stepClock(-3600);
+    expect(Math.abs((await offset()) + 3600)).toBeLessThan(5);
+    await other.stop();
+    expect(() => redis.stepClock(1)).toThrow(/clock of the machine/);
   });
 
   it('can be stopped while frozen', async () => {

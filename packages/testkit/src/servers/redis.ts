@@ -12,6 +12,7 @@ import type { Finder } from './findings.ts';
 import { findOnPath } from './on-path.ts';
 import { firstThatWorks } from './sources.ts';
 import type { Source } from './sources.ts';
+import { steppedClock } from './stepped-clock.ts';
 
 export interface Redis {
   readonly url: string;
@@ -27,6 +28,8 @@ export interface Redis {
   /** Frozen with its connections open (SIGSTOP), until `resume`. */
   pause(): void;
   resume(): void;
+  /** Sets how many seconds its clock is off. Only with the option `steppedClock`. */
+  stepClock(seconds: number): void;
 }
 
 /** `describe.skipIf(!(await hasRedis()))` */
@@ -40,22 +43,27 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
 }
 
 export interface RedisOptions {
-  /** Further settings, as words of the command line: `['--replicaof', '127.0.0.1', '6379']`. */
-  readonly settings?: readonly string[];
+  /** Needs `canStepClocks`. */
+  readonly steppedClock?: boolean;
 }
 
-async function start(found: Program | Address, { settings = [] }: RedisOptions = {}): Promise<Redis> {
+async function start(
+  found: Program | Address,
+  { steppedClock: hasClock = false }: RedisOptions = {},
+): Promise<Redis> {
   if ('url' in found) {
-    if (settings.length > 0) throw notOurs('set up');
+    if (hasClock) throw notOurs('set up');
     return foreign(found.url);
   }
   const dir = await mkdtemp(join(tmpdir(), 'footbridge-redis-'));
   const remove = () => rm(dir, { recursive: true, force: true });
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
+  const clock = hasClock ? await steppedClock(dir) : undefined;
+  const program = { ...found, env: { ...found.env, ...clock?.env } };
   let server: Child;
   try {
-    server = await launch(found, dir, port, settings);
+    server = await launch(program, dir, port);
   } catch (error) {
     await remove();
     throw error;
@@ -75,7 +83,7 @@ async function start(found: Program | Address, { settings = [] }: RedisOptions =
       if (server.isRunning && keepData) await command(url, 'SAVE');
       await end();
       if (!keepData) await rm(join(dir, 'dump.rdb'), { force: true });
-      server = await launch(found, dir, port, settings);
+      server = await launch(program, dir, port);
     },
     async kill() {
       await server.end('SIGKILL');
@@ -84,6 +92,10 @@ async function start(found: Program | Address, { settings = [] }: RedisOptions =
     command: (words) => command(url, words),
     pause: () => server.signal('SIGSTOP'),
     resume: () => server.signal('SIGCONT'),
+    stepClock(seconds) {
+      if (clock === undefined) throw new Error('This Redis has the clock of the machine.');
+      clock.step(seconds);
+    },
   };
 }
 
@@ -127,12 +139,7 @@ async function check(found: Program | Address): Promise<void> {
   }
 }
 
-async function launch(
-  { path, env }: Program,
-  dir: string,
-  port: number,
-  more: readonly string[],
-): Promise<Child> {
+async function launch({ path, env }: Program, dir: string, port: number): Promise<Child> {
   const settings = [
     '--port',
     String(port),
@@ -147,7 +154,6 @@ async function launch(
     // A failover does not wait for a disk, nor for the next of two replicas.
     '--repl-diskless-sync-delay',
     '0',
-    ...more,
   ];
   const server = new Child(path, settings, { env });
   await server.line((line) => /ready to accept connections/i.test(line) || undefined, 60_000, 'Redis is up');
@@ -170,6 +176,7 @@ function foreign(url: string): Redis {
     command: (words) => command(url, words),
     pause: cannot('pause'),
     resume: cannot('resume'),
+    stepClock: cannot('set the clock of'),
   };
 }
 

@@ -22,9 +22,14 @@ describe.skipIf(!(await hasRedis()))('Redis with sentinels', { timeout: 120_000 
   it('is found although a sentinel is down, and not when none knows the name', async () => {
     const { url } = await set.primary();
     const down = `127.0.0.1:${await freePort()}`;
-    expect(await primaryFinder(set.url.replace('://', `://${down},`))()).toBe(url);
-    await expect(primaryFinder(set.url.replace(/\/\w+$/, '/other'))()).rejects.toThrow(/no sentinel/);
-    await expect(primaryFinder(`redis+sentinel://${down}/footbridge`)()).rejects.toThrow(/no sentinel/);
+    const find = async (sentinels: string) => {
+      const finder = primaryFinder(sentinels);
+      cleanup.add(() => finder.close());
+      return (await finder.find()).url;
+    };
+    expect(await find(set.url.replace('://', `://${down},`))).toBe(url);
+    await expect(find(set.url.replace(/\/\w+$/, '/other'))).rejects.toThrow(/no sentinel/);
+    await expect(find(`redis+sentinel://${down}/footbridge`)).rejects.toThrow(/no sentinel/);
   });
 
   it('T63 is the new primary within 5 s after a switch and after a death, with both connections', async () => {

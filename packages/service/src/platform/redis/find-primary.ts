@@ -1,57 +1,76 @@
 import { createClient } from '@redis/client';
 
 import { parseSentinels } from './redis-address.ts';
-import type { Sentinels } from './redis-address.ts';
 
-/** For each sentinel: one that does not respond delays a connection by as much. */
 const TIMEOUT_MS = 1000;
+const RECONNECT_MS = 500;
+/** A sentinel that does not respond for so long is connected to again: a network that drops packets reports no error. */
+const SILENT_MS = 4000;
 
-interface Answer {
+export interface Primary {
   readonly url: string;
-  /** Grows with every failover. */
+  /** Grows with every failover that sentinels make. */
   readonly epoch: number;
 }
 
-/**
- * Returns a function that resolves with the URL to connect to now: the one that was given, or that of the primary that the sentinels name.
- * It rejects when no sentinel names one.
- */
-export function primaryFinder(url: string): () => Promise<string> {
+export interface PrimaryFinder {
+  /** Resolves with the server to connect to now. Rejects when no sentinel names one. */
+  find(): Promise<Primary>;
+  close(): void;
+}
+
+/** Finds the Redis at a URL, or the primary that sentinels name. */
+export function primaryFinder(url: string): PrimaryFinder {
   const sentinels = parseSentinels(url);
-  return sentinels === undefined ? async () => url : () => askAll(sentinels);
-}
+  if (sentinels === undefined) return { find: async () => ({ url, epoch: 0 }), close: () => {} };
+  const { name, primaryAt } = sentinels;
+  const clients = sentinels.urls.map(openSentinel);
 
-/** A sentinel that was cut off during a failover names the former primary: the newest answer counts. */
-async function askAll(sentinels: Sentinels): Promise<string> {
-  const results = await Promise.allSettled(sentinels.urls.map((url) => ask(url, sentinels)));
-  const answers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  const newest = answers.toSorted((one, other) => other.epoch - one.epoch)[0];
-  if (newest !== undefined) return newest.url;
-  const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : undefined));
-  throw new Error('no sentinel names a primary', { cause: new AggregateError(reasons) });
-}
-
-async function ask(url: string, { name, primaryAt }: Sentinels): Promise<Answer> {
-  const client = createClient({
-    url,
-    RESP: 2,
-    commandOptions: { timeout: TIMEOUT_MS },
-    socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: false },
-  });
-  client.on('error', () => {
-    // The commands reject with the same error.
-  });
-  const timer = setTimeout(() => client.destroy(), TIMEOUT_MS);
-  try {
-    await client.connect();
-    const [address, primary] = await Promise.all([
+  async function ask(client: Sentinel): Promise<Primary> {
+    const [address, known] = await Promise.all([
       client.sendCommand<[host: string, port: string] | null>(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]),
       client.sendCommand<string[]>(['SENTINEL', 'MASTER', name]),
     ]);
     if (address === null) throw new Error(`the sentinel does not know ${name}`);
-    return { url: primaryAt(...address), epoch: Number(primary[primary.indexOf('config-epoch') + 1]) };
-  } finally {
-    clearTimeout(timer);
-    client.destroy();
+    return { url: primaryAt(...address), epoch: Number(known[known.indexOf('config-epoch') + 1]) };
   }
+
+  return {
+    /** A sentinel that was cut off during a failover names the former primary: the newest response counts. */
+    async find() {
+      const results = await Promise.allSettled(clients.map(ask));
+      const primaries = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      const newest = primaries.toSorted((one, other) => other.epoch - one.epoch)[0];
+      if (newest !== undefined) return newest;
+      const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : undefined));
+      throw new Error('no sentinel names a primary', { cause: new AggregateError(reasons) });
+    },
+    close() {
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+type Sentinel = ReturnType<typeof openSentinel>;
+
+/** Reconnects by itself. Commands wait for the connection. */
+function openSentinel(url: string) {
+  const client = createClient({
+    url,
+    RESP: 2,
+    commandOptions: { timeout: TIMEOUT_MS },
+    pingInterval: TIMEOUT_MS,
+    socket: {
+      connectTimeout: TIMEOUT_MS,
+      socketTimeout: SILENT_MS,
+      reconnectStrategy: () => RECONNECT_MS * (0.5 + Math.random() / 2),
+    },
+  });
+  client.on('error', () => {
+    // The commands reject with the same error.
+  });
+  client.connect().catch(() => {
+    // Closed.
+  });
+  return client;
 }

@@ -67,6 +67,7 @@ const TIMEOUT_MS = 1000;
 /** A server that stays unusable is left this often. */
 const LEAVE_MS = 1000;
 const COMPARE_MS = 1000;
+const FOLLOW_MS = 1000;
 /** Two connections: one for commands, one for subscriptions. Both reconnect by themselves; commands fail at once while Redis is unavailable. */
 export async function openRedis(options: RedisOptions): Promise<Redis> {
   const { url, prefix, node = randomUUID(), log, silentMs = SILENT_MS } = options;
@@ -86,8 +87,10 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
     leftAt = performance.now();
     log.warn({ event: 'redis.server_unusable', err: reply }, 'redis accepts no writes, connection replaced');
     commands.leave();
+    subscriptions.leave();
   };
-  const deps = { findPrimary: primaryFinder(url), log, silentMs, onUnusable };
+  const primary = primaryFinder(url);
+  const deps = { primary, check: alive, log, silentMs, onUnusable };
   const onCommands = () => {
     void compareServers();
     onReconnect();
@@ -101,16 +104,26 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
     log.warn({ event: 'redis.servers_differ' }, 'redis connections to different servers, one is replaced');
     subscriptions.leave();
   };
-  let comparing: NodeJS.Timeout | undefined;
+  /** Never rejects. For seconds after the sentinels have named another primary, the former one accepts writes, which are lost. */
+  const followSentinels = async () => {
+    const newest = await primary.find().catch(() => undefined);
+    const moved = [commands, subscriptions].filter((one) => newest !== undefined && one.isBehind(newest));
+    if (moved.length > 0)
+      log.warn({ event: 'redis.primary_moved' }, 'the sentinels name another primary, connections replaced');
+    for (const one of moved) one.leave();
+  };
+  const timers: NodeJS.Timeout[] = [];
   const close = () => {
-    clearInterval(comparing);
+    for (const timer of timers) clearInterval(timer);
     commands.close();
     subscriptions.close();
+    primary.close();
   };
   try {
     await Promise.all([commands.open(), subscriptions.open()]);
     await subscriptions.subscribe(own, () => {});
-    comparing = setInterval(() => void compareServers(), COMPARE_MS).unref();
+    timers.push(setInterval(() => void compareServers(), COMPARE_MS).unref());
+    if (hasSentinels) timers.push(setInterval(() => void followSentinels(), FOLLOW_MS).unref());
   } catch (error) {
     close();
     throw new StartError(

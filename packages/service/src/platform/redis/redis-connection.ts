@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@footbridge/runtime/log';
 import { ErrorReply, createClient } from '@redis/client';
 
+import type { Primary, PrimaryFinder } from './find-primary.ts';
+
 type Client = ReturnType<typeof newClient>;
 
 const PING_MS = 250;
@@ -12,9 +14,10 @@ const STALL_MS = 2000;
 const HEALTHY_MS = 3 * PING_MS;
 /** A connection without a response for this long is replaced: a network that drops packets reports no error. */
 export const SILENT_MS = 4000;
+/** Three round trips. A server that is about to become a replica accepts connections and responds to nothing. */
 const CONNECT_TIMEOUT_MS = 3000;
 const MIN_RECONNECT_MS = 50;
-const MAX_RECONNECT_MS = 1000;
+const MAX_RECONNECT_MS = 500;
 /**
  * What a server replies that cannot do what the service needs, for example a primary that became a replica. Another server may have taken
  * its place.
@@ -24,9 +27,10 @@ const UNUSABLE = /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOPERM|NOAUTH|MISC
 export interface RedisConnectionDeps {
   /** For the log. */
   readonly name: string;
-  /** Resolves with the URL to connect to now. */
-  readonly findPrimary: () => Promise<string>;
-  /** Sent several times a second. A lost connection is only restored to a server that is usable. */
+  readonly primary: Pick<PrimaryFinder, 'find'>;
+  /** Sent to each new server, which is left again when it is not usable. */
+  readonly check: readonly string[];
+  /** Sent several times a second. */
   readonly ping: readonly string[];
   readonly log: Log;
   readonly silentMs: number;
@@ -43,6 +47,8 @@ export class RedisConnection {
   readonly #ending = new AbortController();
   /** Undefined while the connection is lost. */
   #client: Client | undefined;
+  /** Where it is connected to. */
+  #server: Primary | undefined;
   /** The last response, or the last stall of this process. */
   #heardAt = performance.now();
   #pingedAt = performance.now();
@@ -76,6 +82,11 @@ export class RedisConnection {
 
   get isLost(): boolean {
     return this.#client === undefined;
+  }
+
+  /** Whether this is connected to an earlier primary. */
+  isBehind({ url, epoch }: Primary): boolean {
+    return !this.isLost && this.#server?.url !== url && (this.#server?.epoch ?? 0) < epoch;
   }
 
   /** Connects again: there may be another server in its place now. */
@@ -127,8 +138,9 @@ export class RedisConnection {
   }
 
   async #connectOnce(): Promise<void> {
-    const { findPrimary, silentMs, log, name } = this.#deps;
-    const client = newClient(await findPrimary());
+    const { primary, silentMs, log, name } = this.#deps;
+    const server = await primary.find();
+    const client = newClient(server.url);
     client.on('error', (error: Error) => {
       if (client !== this.#client) return;
       log.warn({ event: 'redis.connection_lost', connection: name, err: error }, 'redis connection lost');
@@ -136,7 +148,7 @@ export class RedisConnection {
     });
     const { promise: ended, reject } = Promise.withResolvers<never>();
     const end = () => reject(lost());
-    const timer = setTimeout(end, silentMs);
+    const timer = setTimeout(end, Math.min(silentMs, CONNECT_TIMEOUT_MS));
     this.#ending.signal.addEventListener('abort', end);
     try {
       this.#ending.signal.throwIfAborted();
@@ -151,15 +163,18 @@ export class RedisConnection {
       this.#ending.signal.removeEventListener('abort', end);
     }
     this.#client = client;
+    this.#server = server;
     this.#heardAt = this.#respondedAt = performance.now();
   }
 
   async #prepare(client: Client): Promise<void> {
     await client.connect();
-    await client.sendCommand(this.#deps.ping).catch((error: unknown) => {
+    await client.sendCommand(this.#deps.check).catch((error: unknown) => {
       if (!(error instanceof ErrorReply) || isUnusable(error)) throw error;
     });
-    for (const { channel, listener } of this.#subscriptions) await client.subscribe(channel, listener, true);
+    await Promise.all(
+      this.#subscriptions.map(({ channel, listener }) => client.subscribe(channel, listener, true)),
+    );
   }
 
   #ping(): void {

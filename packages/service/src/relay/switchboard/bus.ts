@@ -150,8 +150,11 @@ export type BusMessage =
   | ({ readonly type: 'list'; readonly id: string; readonly from: string } & MacQuery)
   | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };
 
-/** `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own. */
-export type WriteResult = 'written' | 'stale' | 'overloaded' | 'unproven';
+/**
+ * - `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own.
+ * - `late`: the request was read after its deadline. A node of an earlier version says `stale` instead.
+ */
+export type WriteResult = 'written' | 'stale' | 'overloaded' | 'unproven' | 'late';
 
 const NONCE = 12;
 const PREFIX = 8;

@@ -1,6 +1,7 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { sendFrame } from '@footbridge/testkit/send-frame';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
+import { canStepClocks } from '@footbridge/testkit/servers/stepped-clock';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
@@ -14,6 +15,8 @@ import {
   withoutSubscriptions,
 } from './switchboard-redis-faults.fixture.ts';
 import { SEND_TIMEOUT_MS } from './switchboard.ts';
+
+const canStep = (await hasRedis()) && (await canStepClocks());
 
 describe.skipIf(!(await hasRedis()))('the leases of the Redis switchboard under faults', () => {
   const fixture = useRedisNodes();
@@ -236,6 +239,61 @@ describe.skipIf(!(await hasRedis()))('the leases of the Redis switchboard under 
       expect(key).not.toContain(location);
     }
     client.destroy();
+  });
+});
+
+describe.skipIf(!canStep)("the leases of the Redis switchboard when Redis's clock is set", () => {
+  const fixture = useRedisNodes({ steppedClock: true });
+  const { node } = fixture;
+
+  it.each([-3600, -60, 60, 3600])(
+    'M1 finds the Mac after a step of %d s that only the node of the webhook knows',
+    async (seconds) => {
+      const [a, b] = [await node(), await node()];
+      const location = freshLocation();
+      const mac = connect('device-1');
+      await bound(a.board, location, mac);
+      expect(await b.board.send(location, sendFrame())).toBe('written');
+      fixture.server.stepClock(seconds);
+      const sent = await b.board.send(location, sendFrame()).catch((error: Error) => error.name);
+      // Forward: the leases have expired, and their nodes restore them.
+      expect(['written', ...(seconds > 0 ? ['OwnerUnknownError'] : [])]).toContain(sent);
+      await fixture.skip(1500);
+      expect(await b.board.send(location, sendFrame())).toBe('written');
+      expect(mac.disconnects).toEqual([]);
+    },
+  );
+
+  it.each([-3600, 3600])(
+    'M1 finds the Mac after a step of %d s that only its node knows',
+    async (seconds) => {
+      const [a, b] = [await node(), await node()];
+      const location = freshLocation();
+      const mac = connect('device-1');
+      const lease = await bound(a.board, location, mac);
+      expect(await b.board.send(location, sendFrame())).toBe('written');
+      fixture.server.stepClock(seconds);
+      await a.board.confirm(lease);
+      expect(await b.board.send(location, sendFrame())).toBe('written');
+      expect(mac).toMatchObject({ written: 2, disconnects: [] });
+    },
+  );
+
+  it('M1 says that the owner is unknown when its node reads each request too late', async () => {
+    const late = (redis: Redis): Redis => ({
+      ...redis,
+      subscribe: (channel, listener) =>
+        redis.subscribe(channel, (message) => {
+          fixture.clock.freeze(1300);
+          listener(message);
+        }),
+    });
+    const [a, b] = [await node({ through: late }), await node()];
+    const location = freshLocation();
+    const mac = connect('device-1');
+    await bound(a.board, location, mac);
+    const sent = await b.board.send(location, sendFrame()).catch((error: Error) => error.name);
+    expect(sent).not.toBe('not_connected');
   });
 });
 

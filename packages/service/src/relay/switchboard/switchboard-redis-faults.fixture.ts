@@ -3,6 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 import { sendFrame } from '@footbridge/testkit/send-frame';
 import { startRedis } from '@footbridge/testkit/servers/redis';
+import type { RedisOptions } from '@footbridge/testkit/servers/redis';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { afterEach, beforeEach } from 'vitest';
@@ -40,14 +41,14 @@ export interface RedisNodes {
 }
 
 /** Starts Redis for each test of the enclosing `describe`. Tests read `clock` and `server` while they run, not before. */
-export function useRedisNodes(): RedisNodes {
+export function useRedisNodes(options: RedisOptions = {}): RedisNodes {
   const fixture = { node, skip } as RedisNodes;
   const opened: { close(): Promise<void> }[] = [];
   const boards: Switchboard[] = [];
 
   beforeEach(async () => {
     fixture.clock = new SkippingClock();
-    fixture.server = await startRedis();
+    fixture.server = await startRedis(options);
     // It has been running for a while: a missing lease proves that no Mac is connected.
     await fixture.server.command('SET test:since 1');
   });

@@ -67,6 +67,7 @@ const RETRY_PAUSE_MS = 50;
 /** Ticks this far apart mean that the process was stalled. */
 const STALL_MS = 500;
 const UNAVAILABLE = 'Redis is unavailable: the owner of the location is unknown';
+const OWNER_LATE = 'the node of the Mac read the request too late';
 const LEASES_LOST = 'Redis lost its leases: the owner of the location is not certain yet';
 
 export interface RedisSwitchboardDeps {
@@ -239,6 +240,11 @@ class RedisSwitchboard implements Switchboard, BusHandler {
         pauseMs = RETRY_PAUSE_MS;
         continue;
       }
+      if (result === 'late') {
+        if (isOver(pauseMs)) throw new OwnerUnknownError('switchboard', OWNER_LATE);
+        await this.#clock.sleep(pauseMs);
+        continue;
+      }
       // The frame was certainly not written. The Mac may be reconnecting to another node, or its node to Redis.
       const isOrphan = result === 'stale' && before?.sessionId === owner.sessionId;
       if (this.#isComplete() && (isOrphan || isOver(pauseMs))) return 'not_connected';
@@ -352,6 +358,9 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   async #write({ locationId: given, epoch, notAfter, frame }: WriteRequest): Promise<WriteResult> {
     // The requesting node has parsed the id.
     const locationId = given as LocationId;
+    // Redis's clock may have been set, and only one of the two nodes knows it.
+    if (notAfter < this.#leases.time.latest()) await this.#leases.observe().catch(() => {});
+    if (notAfter < this.#leases.time.latest()) return 'late';
     for (;;) {
       const leftMs = notAfter - this.#leases.time.latest();
       if (leftMs < 0) return 'stale';
