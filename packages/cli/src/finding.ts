@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 
+import { printable } from '@footbridge/runtime/printable';
+
 import { EXIT, ExitError } from './cli-error.ts';
-import { printable } from './output.ts';
 import type { Output } from './output.ts';
 
 /** The result of one check. `remedy` is the one thing to do about a warning or a failure. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { CliError } from './cli-error.ts';
-import { createOutput, printable } from './output.ts';
+import { createOutput } from './output.ts';
 
 function streams(isTTY: boolean) {
   const out: string[] = [];
@@ -57,9 +57,5 @@ describe('output', () => {
       new CliError('no such key', { next: 'footbridge keys list' }),
     );
     expect(plain(err.join(''))).toBe('✖ no such key\n  Next: footbridge keys list\n');
-  });
-
-  it('replaces control characters in untrusted text', () => {
-    expect(printable('a\u001b[31mb\u202ec\nd\u2028')).toBe('a·[31mb·c·d·');
   });
 });

@@ -1,5 +1,7 @@
 import { styleText } from 'node:util';
 
+import { printable } from '@footbridge/runtime/printable';
+
 import type { CliError } from './cli-error.ts';
 import type { OutStream } from './io.ts';
 
@@ -61,9 +63,4 @@ function table<R>(rows: readonly R[], columns: readonly Column<R>[]): string {
       .trimEnd();
   const head = styleText('bold', line(columns.map(({ title }) => title)), { stream: process.stdout });
   return [head, ...cells.map(line)].join('\n');
-}
-
-/** Replaces control and format characters, so that untrusted text cannot move the cursor or change terminal colours. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·').toWellFormed();
 }

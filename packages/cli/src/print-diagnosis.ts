@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto';
 
 import type { CandidateKey, Diagnosis } from '@footbridge/runtime/diagnose-signature';
+import { printable } from '@footbridge/runtime/printable';
 
 import { EXIT, ExitError, usageError } from './cli-error.ts';
-import { printable } from './output.ts';
 import type { Output } from './output.ts';
 import { readBytes } from './read-bytes.ts';
 

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { KEY_FILE_HELP, backupKey } from '../backup-key.ts';
 import { contextOf } from '../command-context.ts';
-import { printable } from '../output.ts';
 import { runMaintenance } from '../run-maintenance.ts';
 
 const BACKUP_EXAMPLES = `

@@ -1,9 +1,9 @@
 import { startCapture, stopCapture } from '@footbridge/protocol/operator/people';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
 import { localTime } from '../format-time.ts';
-import { printable } from '../output.ts';
 
 const EXAMPLES = `
 Examples:

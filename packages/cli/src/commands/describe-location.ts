@@ -1,8 +1,8 @@
 import type { listLocations } from '@footbridge/protocol/operator/accounts';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
+import { printable } from '@footbridge/runtime/printable';
 
 import { localTime } from '../format-time.ts';
-import { printable } from '../output.ts';
 
 export type Location = ResponseOf<typeof listLocations>['locations'][number];
 /** What the Mac reported about itself. A Mac leaves out what it does not know. */

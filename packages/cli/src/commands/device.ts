@@ -6,12 +6,12 @@ import {
 } from '@footbridge/protocol/operator/accounts';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
-import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 
 type Device = ResponseOf<typeof listDevices>['devices'][number];

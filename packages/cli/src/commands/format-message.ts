@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import type { showMessage } from '@footbridge/protocol/operator/messages';
 import { STEP_WORDS, stepFacts } from '@footbridge/protocol/step-words';
-import { printable } from '../output.ts';
+import { printable } from '@footbridge/runtime/printable';
 
 type Step = ResponseOf<typeof showMessage>['steps'][number];
 

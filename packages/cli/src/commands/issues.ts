@@ -1,12 +1,12 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
-import { listIssues } from '@footbridge/protocol/operator/watching';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { listIssues } from '@footbridge/protocol/operator/watching';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
-import { printable } from '../output.ts';
 
 type Issue = ResponseOf<typeof listIssues>['issues'][number];
 

@@ -1,12 +1,12 @@
-import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { BodyOf } from '@footbridge/protocol/operator/call';
 import { addKey, changeKey, listRejections, removeKey } from '@footbridge/protocol/operator/crm';
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError, usageError } from '../cli-error.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
-import { printable } from '../output.ts';
 import { readBytes } from '../read-bytes.ts';
 import { contextOf } from '../command-context.ts';
 import { listKeys } from '../trusted-keys.ts';

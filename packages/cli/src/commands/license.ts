@@ -1,11 +1,11 @@
-import type { BodyOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { changeLicense, createLicense, listLicenses as list } from '@footbridge/protocol/operator/accounts';
+import type { BodyOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
-import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { wholeNumber } from '../option-values.ts';
 

@@ -5,9 +5,9 @@ import {
   listLocations,
 } from '@footbridge/protocol/operator/accounts';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
-import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { EXIT, CliError } from '../cli-error.ts';
 import { localTime } from '../format-time.ts';

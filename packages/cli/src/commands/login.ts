@@ -1,10 +1,10 @@
 import { showSession } from '@footbridge/protocol/operator/session';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { CliError, EXIT, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import { createOperatorClient } from '../operator-client.ts';
-import { printable } from '../output.ts';
 import {
   checkedProfileName,
   DEFAULT_PROFILE,

@@ -1,10 +1,10 @@
 import { listMessages } from '@footbridge/protocol/operator/messages';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { CliError, EXIT } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { OperatorClient } from '../operator-client.ts';
-import { printable } from '../output.ts';
 import { listKeys } from '../trusted-keys.ts';
 import { allIssues } from './issues.ts';
 import { listLicenses } from './license.ts';

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 
 import type { InputOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { decideOptOut, importOptOuts, listOptOuts } from '@footbridge/protocol/operator/people';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
@@ -11,7 +12,6 @@ import { localTime } from '../format-time.ts';
 import { withCleanup } from '../io.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { wholeNumber } from '../option-values.ts';
-import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
 import { createProgressBar } from '../progress.ts';
 import type { ProgressBar } from '../progress.ts';

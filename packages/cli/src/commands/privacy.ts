@@ -1,11 +1,11 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
-import { erasePerson, exportPerson, listRetention, setRetention } from '@footbridge/protocol/operator/people';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { erasePerson, exportPerson, listRetention, setRetention } from '@footbridge/protocol/operator/people';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
 
 interface PersonOptions {

@@ -1,8 +1,8 @@
 import { askReach } from '@footbridge/protocol/operator/people';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
-import { printable } from '../output.ts';
 import { PHONE_HELP, phoneOf } from '../phone-option.ts';
 
 const EXAMPLES = `

@@ -1,7 +1,7 @@
 import { redeliverMessage } from '@footbridge/protocol/operator/messages';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
-import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 
 const EXAMPLES = `

@@ -2,9 +2,9 @@ import { codeEntry } from '@footbridge/protocol/codes';
 import { messageOutcome } from '@footbridge/protocol/message-outcome';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { showMessage } from '@footbridge/protocol/operator/messages';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
-import { printable } from '../output.ts';
 import { contextOf } from '../command-context.ts';
 import { clock, localTime } from '../format-time.ts';
 import { describeCode } from './explain.ts';

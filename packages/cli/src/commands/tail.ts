@@ -1,16 +1,15 @@
-import { readJson } from '@footbridge/protocol/read-json';
-
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { messageEvent } from '@footbridge/protocol/operator/events';
 import { listMessages } from '@footbridge/protocol/operator/messages';
+import { readJson } from '@footbridge/protocol/read-json';
 import { checkAgainst } from '@footbridge/protocol/schema';
 import type { FromSchema } from '@footbridge/protocol/schema';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import type { Output } from '../output.ts';
-import { printable } from '../output.ts';
 import type { ServerSentEvent } from '../server-sent-events.ts';
 import { contextOf } from '../command-context.ts';
 import { clock } from '../format-time.ts';

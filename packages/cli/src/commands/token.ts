@@ -1,13 +1,13 @@
-import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { createToken, listTokens, removeToken } from '@footbridge/protocol/operator/access';
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { EXIT, CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { collect } from '../option-values.ts';
-import { printable } from '../output.ts';
 
 const EXAMPLES = `
 Examples:

@@ -1,8 +1,9 @@
 import { styleText } from 'node:util';
 
+import { printable } from '@footbridge/runtime/printable';
+
 import { EXIT, ExitError } from '../cli-error.ts';
 import type { OutStream } from '../io.ts';
-import { printable } from '../output.ts';
 import type { Output } from '../output.ts';
 import type { CheckResult, State } from './check.ts';
 import { countOf, verdictOf } from './report.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../output.ts';
+import { printable } from '@footbridge/runtime/printable';
 
 const MAX_EXCERPT = 240;
 /** Names of JSON fields, headers and query parameters whose values are usually secrets. */
