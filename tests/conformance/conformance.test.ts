@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { RULES } from '@footbridge/cli/conformance/rules';
@@ -143,6 +146,30 @@ describe('footbridge conformance', () => {
       expect([code, stdout, stderr.split('\n').length]).toEqual([2, '', 2]);
       expect(stderr).toContain(message);
     }
+  });
+
+  it('says which address to listen on when it cannot use the given one', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    cleanup.add(async () => void taken.close());
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const inUse = await runInProcess(['conformance', '--listen', `127.0.0.1:${port}`], { isTTY: true });
+    expect([inUse.code, inUse.stderr]).toEqual([2, expect.stringContaining(`port ${port} is in use`)]);
+    const foreign = await runInProcess(['conformance', '--listen', '192.0.2.1:0'], { isTTY: true });
+    expect([foreign.code, foreign.stderr]).toEqual([1, expect.stringContaining('Next: pass an address of')]);
+  });
+
+  it('does not read more than 4 MB of a response', async () => {
+    const token = join(folder, 'large.token');
+    writeFileSync(token, 'some-token');
+    const crm = createServer((_request, response) => response.end(Buffer.alloc(5 * 1024 * 1024)));
+    cleanup.add(async () => void crm.close());
+    await once(crm.listen(0, '127.0.0.1'), 'listening');
+    const { port } = crm.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const ran = await runInProcess(['conformance', '--crm', url, '--token-file', token]);
+    const first = jsonLines(ran.stdout).find(({ id }) => id === 'API1');
+    expect(first?.['seen']).toContain('the response is larger than 4 MB');
   });
 
   it('fails API1 and skips the other checks when the CRM cannot be reached', async () => {

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 
 import { CliError, EXIT, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import { createPerson } from '../conformance/person.ts';
+import { createPerson } from '../conformance/create-person.ts';
 import { printInstructions, printResult, printVerdict } from '../conformance/print-results.ts';
 import { runConformance } from '../conformance/run-conformance.ts';
 import { openListener } from '../conformance/webhook-listener.ts';
@@ -110,7 +110,11 @@ export function conformanceCommand(program: Command): void {
       const writers = reportWriters(options);
       beforeChange('create a contact and test messages in the CRM');
       const { host, port } = listen ?? DEFAULT_LISTEN;
-      const listener = sends ? await openListener(host, port) : undefined;
+      const listener = sends
+        ? await openListener(host, port).catch((error: unknown) => {
+            throw cannotListen(error, host, port);
+          })
+        : undefined;
       const stopped = new AbortController();
       const close = async () => {
         stopped.abort();
@@ -163,6 +167,16 @@ function listenAddress(text: string): { host: string; port: number } {
   const port = digits === '' ? Number.NaN : Number(digits);
   if (port <= 65_535) return { host: host.replaceAll(/[[\]]/g, ''), port };
   throw new InvalidArgumentError('It must be an address and a port, such as 127.0.0.1:4700.');
+}
+
+function cannotListen(error: unknown, host: string, port: number): CliError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  if (code === 'EADDRINUSE')
+    return usageError(`port ${port} is in use; pass another one with --listen`, error);
+  return new CliError(`cannot listen on ${host}:${port}: ${code}`, {
+    next: 'pass an address of this machine with --listen, such as 127.0.0.1:4700',
+    cause: error,
+  });
 }
 
 function readToken(file: string): string {

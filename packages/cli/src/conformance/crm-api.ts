@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
+import { readBounded } from '@footbridge/runtime/read-bounded';
 
-import { BodyTooLargeError, readBounded } from '../read-bounded.ts';
 import { excerpt } from './redact.ts';
 import type { Redact } from './redact.ts';
 
@@ -66,7 +66,9 @@ export interface CrmApiOptions {
 }
 
 /** More than any valid response needs: a page of 20 messages of 20,000 escaped characters. */
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_MB = 4;
+const MAX_BODY_BYTES = MAX_BODY_MB * 1024 * 1024;
+const TOO_LARGE = `the response is larger than ${MAX_BODY_MB} MB`;
 const MAX_WAIT_MS = 15_000;
 const DEFAULT_WAIT_MS = 1000;
 
@@ -93,9 +95,13 @@ export function createCrmApi(options: CrmApiOptions): CrmApi {
         redirect: 'manual',
         signal: AbortSignal.any([deadline, signal]),
       });
-      const text = await readBounded(received, MAX_BODY_BYTES);
-      const { status } = received;
-      response = { status, headers: received.headers, text, json: readJson(text), ms: elapsed() };
+      const bytes = received.body === null ? '' : await readBounded(received.body, MAX_BODY_BYTES);
+      if (bytes === undefined) response = { status: 0, reason: TOO_LARGE, ms: elapsed() };
+      else {
+        const text = bytes.toString();
+        const { status } = received;
+        response = { status, headers: received.headers, text, json: readJson(text), ms: elapsed() };
+      }
     } catch (error) {
       signal.throwIfAborted();
       const reason = deadline.aborted ? `no response within ${timeoutMs / 1000} s` : reasonOf(error);
@@ -141,7 +147,6 @@ function waitOf({ headers }: CrmResponse): number | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof BodyTooLargeError) return error.message;
   const cause = error instanceof Error ? error.cause : undefined;
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   return typeof code === 'string' ? `the connection failed: ${code}` : 'the connection failed';

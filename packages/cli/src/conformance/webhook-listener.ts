@@ -3,8 +3,6 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
 
-import { CliError, usageError } from '../cli-error.ts';
-
 /** One request of the CRM, unmodified. */
 export interface ReceivedWebhook {
   readonly method: string;
@@ -51,6 +49,7 @@ const ERRORS: Readonly<Record<number, object>> = {
   503: { error: 'Service unavailable', code: 'SERVICE_UNAVAILABLE' },
 };
 
+/** Rejects with the error of Node when the address cannot be used. */
 export async function openListener(host: string, port: number): Promise<WebhookListener> {
   const expected = new Map<string, { readonly script: Script; readonly received: ReceivedWebhook[] }>();
   const strays: ReceivedWebhook[] = [];
@@ -113,17 +112,7 @@ function respond(response: ServerResponse, { status, retryAfterSec }: Reply): vo
 
 async function listen(server: ReturnType<typeof createServer>, host: string, port: number): Promise<string> {
   server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    if (code === 'EADDRINUSE')
-      throw usageError(`port ${port} is in use; pass another one with --listen`, error);
-    throw new CliError(`cannot listen on ${host}:${port}: ${code}`, {
-      next: 'pass an address of this machine with --listen, such as 127.0.0.1:4700',
-      cause: error,
-    });
-  }
+  await once(server, 'listening');
   const address = server.address();
   const used = typeof address === 'object' && address !== null ? address.port : port;
   return `http://${host.includes(':') ? `[${host}]` : host}:${used}`;

@@ -1,0 +1,14 @@
+import type { Io } from '../io.ts';
+import { ask } from '../prompt.ts';
+import type { Person } from './person.ts';
+
+export function createPerson(io: Io, noInput: boolean): Person {
+  const isPresent = !noInput && io.stdin.isTTY === true && io.stderr.isTTY === true;
+  return {
+    isPresent,
+    async confirm(question) {
+      if (!isPresent) return undefined;
+      return /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
+    },
+  };
+}
