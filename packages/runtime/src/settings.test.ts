@@ -22,28 +22,29 @@ const TABLE = {
 describe('settings', () => {
   it('come from the flag, then the variable, then the default', () => {
     const env = { PORT: '81' };
-    expect(readSettings(TABLE, env, { port: '82' }).settings.port).toBe(82);
-    expect(readSettings(TABLE, env).settings.port).toBe(81);
-    expect(readSettings(TABLE, { PORT: '' }).settings.port).toBe(80);
+    expect(readSettings(TABLE, env, { port: '82' }).settings?.port).toBe(82);
+    expect(readSettings(TABLE, env).settings?.port).toBe(81);
+    expect(readSettings(TABLE, { PORT: '' }).settings?.port).toBe(80);
   });
 
   it('come from the alias before the name', () => {
-    expect(readSettings(TABLE, { proxy: 'a', PROXY: 'b' }).settings.proxy).toBe('a');
-    expect(readSettings(TABLE, { proxy: '', PROXY: 'b' }).settings.proxy).toBe('b');
+    expect(readSettings(TABLE, { proxy: 'a', PROXY: 'b' }).settings?.proxy).toBe('a');
+    expect(readSettings(TABLE, { proxy: '', PROXY: 'b' }).settings?.proxy).toBe('b');
   });
 
   it('come from a file where the table allows it', () => {
     const file = join(folder, 'key');
     writeFileSync(file, ' 7\n');
-    const { settings, origins } = readSettings(TABLE, { KEY_FILE: file, PORT_FILE: file }, { port: true });
-    expect(settings.key).toBe(7);
+    const { valid, origins } = readSettings(TABLE, { KEY_FILE: file, PORT_FILE: file }, { port: true });
+    expect(valid.key).toBe(7);
     expect(Object.fromEntries(origins)).toEqual({ PORT: 'flag', PROXY: 'unset', KEY: 'file' });
   });
 
   it('are all read, and every problem is reported by name and without the value', () => {
     const env = { PORT: 'four', KEY_FILE: join(folder, 'absent'), PROXY: 'b' };
-    const { settings, problems } = readSettings(TABLE, env);
-    expect(settings.proxy).toBe('b');
+    const { settings, valid, problems } = readSettings(TABLE, env);
+    expect(settings).toBeUndefined();
+    expect(valid.proxy).toBe('b');
     expect(problems).toEqual([
       '--port (PORT) must be a number',
       'KEY_FILE names a file that cannot be read; check that it is a regular file, its path and its permissions',

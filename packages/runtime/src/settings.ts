@@ -23,14 +23,22 @@ export interface Setting<T = unknown> {
 /** Thrown by a parser. The message completes the sentence "NAME …" and does not quote the value. */
 export class SettingError extends Error {}
 
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** The values of a table. A setting without a default may be undefined. */
 export type Settings<Table> = {
-  readonly [Name in keyof Table]: (Table[Name] extends Setting<infer T> ? T : never) | undefined;
+  readonly [Name in keyof Table]: Table[Name] extends { readonly fallback: string }
+    ? ValueOf<Table[Name]>
+    : ValueOf<Table[Name]> | undefined;
 };
 
 type Origin = 'flag' | 'set' | 'file' | 'default' | 'unset';
 
 export interface ReadSettings<Table> {
-  readonly settings: Settings<Table>;
+  /** Undefined when there are problems. */
+  readonly settings: Settings<Table> | undefined;
+  /** Without the settings that are wrong. */
+  readonly valid: Partial<Settings<Table>>;
   /** Where each value comes from, by environment variable. */
   readonly origins: ReadonlyMap<string, Origin>;
   /** One line per wrong setting, by name. */
@@ -54,7 +62,8 @@ export function readSettings<Table extends Readonly<Record<string, Setting>>>(
     origins.set(setting.name, origin);
     if (text !== undefined) values[key] = parse(setting, text, problems);
   }
-  return { settings: values as Settings<Table>, origins, problems };
+  const valid = values as Partial<Settings<Table>>;
+  return { settings: problems.length > 0 ? undefined : (valid as Settings<Table>), valid, origins, problems };
 }
 
 /** The name of a setting in a message. */

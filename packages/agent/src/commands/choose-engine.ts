@@ -53,7 +53,7 @@ async function offerBlueBubbles(deps: EngineDeps): Promise<void> {
 
 /** Asks for the password until BlueBubbles accepts it. Returns false when BlueBubbles cannot be used. */
 async function connectBlueBubbles({ settings, terminal, clock }: EngineDeps): Promise<boolean> {
-  const { bluebubblesUrl: url = '' } = settings;
+  const { bluebubblesUrl: url } = settings;
   const path = passwordPathOf(settings);
   const saved = savedPassword(path);
   for (let password = saved; ; password = undefined) {
@@ -87,18 +87,18 @@ function savedPassword(path: string): string | undefined {
   }
 }
 
-function passwordPathOf({ dataDir = '', bluebubblesPasswordFile }: Settings): string {
+function passwordPathOf({ dataDir, bluebubblesPasswordFile }: Settings): string {
   return resolve(passwordFileOf({ dataDir, bluebubblesPasswordFile }));
 }
 
-function isSaved({ dataDir = '' }: Settings): boolean {
+function isSaved({ dataDir }: Settings): boolean {
   const saved = readSavedSettings(dataDir);
   return typeof saved !== 'string' && saved[SETTINGS.engine.name] !== undefined;
 }
 
 /** launchd starts the agent without the environment of the Terminal, so everything that it needs is saved. */
 async function saveEngine(engine: 'macos' | 'bluebubbles', settings: Settings): Promise<void> {
-  const { dataDir = '', bluebubblesUrl } = settings;
+  const { dataDir, bluebubblesUrl } = settings;
   await saveSettings(dataDir, {
     [SETTINGS.engine.name]: engine,
     ...(engine === 'bluebubbles' && {

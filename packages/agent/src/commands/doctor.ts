@@ -33,7 +33,7 @@ export async function doctor(settings: Settings, output: Output): Promise<number
   const folder = checkFolder(settings.dataDir ?? '');
   const journal = checkJournal(settings);
   const isReadable = folder.verdict !== 'failure' && journal.verdict !== 'failure';
-  const usesBlueBubbles = settings.engine === 'bluebubbles' && simulate !== true;
+  const usesBlueBubbles = settings.engine === 'bluebubbles' && !simulate;
   const findings = [
     checkNode(),
     checkSettings(settings),
@@ -43,15 +43,15 @@ export async function doctor(settings: Settings, output: Output): Promise<number
     await checkToken(settings.dataDir ?? ''),
     ...checkEncryption(settings),
     ...(settings.url === undefined ? [] : await checkService(settings.url)),
-    ...checkAgent(report, simulate === true, {
+    ...checkAgent(report, simulate, {
       stoppedBecause: reasonToStayAway(settings.dataDir ?? ''),
-      isInstalled: simulate !== true && installation !== undefined && existsSync(installation.layout.current),
+      isInstalled: !simulate && installation !== undefined && existsSync(installation.layout.current),
     }),
     ...(usesBlueBubbles && isReadable ? await checkBlueBubbles(settings) : []),
-    ...(installation === undefined || simulate === true
+    ...(installation === undefined || simulate
       ? []
       : await checkMac(installation, report?.uiAutomation ?? !usesBlueBubbles)),
-    ...(installation === undefined && simulate !== true ? [NOT_A_MAC] : []),
+    ...(installation === undefined && !simulate ? [NOT_A_MAC] : []),
   ];
   const failures = findings.filter((finding) => finding.verdict === 'failure').length;
   const warnings = findings.filter((finding) => finding.verdict === 'warning').length;
@@ -101,7 +101,7 @@ function checkFolder(dataDir: string): Finding {
   }
 }
 
-function checkJournal({ dataDir = '', location }: Settings): Finding {
+function checkJournal({ dataDir, location }: Settings): Finding {
   if (!existsSync(journalPath(dataDir))) return { check: 'Journal', verdict: 'ok', detail: 'none yet' };
   try {
     const journal = openAgentJournalAsIs(dataDir, { readOnly: true });
@@ -218,7 +218,7 @@ function checkEncryption({ url }: Settings): Finding[] {
 }
 
 async function checkBlueBubbles(settings: Settings): Promise<Finding[]> {
-  const { dataDir = '', bluebubblesUrl = '', bluebubblesPasswordFile } = settings;
+  const { dataDir, bluebubblesUrl, bluebubblesPasswordFile } = settings;
   return await examineBlueBubblesOf({ dataDir, bluebubblesUrl, bluebubblesPasswordFile });
 }
 

@@ -14,7 +14,7 @@ const MARKS = { verified: '✔', failed: '✖', skipped: '–' } as const;
 /** Lets the running agent try every capability, prints a line for each and writes an anonymous record. */
 export async function selftest(
   given: { to: string | undefined; group: string | undefined; lock: boolean; kill: boolean },
-  { dataDir = '', programs }: Settings,
+  { dataDir, programs }: Settings,
   output: Output,
 ): Promise<number> {
   const { to, lock, kill } = given;

@@ -126,7 +126,7 @@ async function pairing(
   options: SetupOptions,
   { settings, terminal }: SetupDeps,
 ): Promise<number | undefined> {
-  const { dataDir = '', url, location, license } = settings;
+  const { dataDir, url, location, license } = settings;
   const token = await readToken(dataDir);
   if (options.code === undefined && token !== undefined && token.url === url && location !== undefined) {
     return sayPaired(url, terminal);
@@ -182,7 +182,7 @@ async function askLicense(settings: Settings, terminal: Terminal): Promise<Setti
 }
 
 async function activating(settings: Settings, terminal: Terminal): Promise<number | undefined> {
-  const { dataDir = '', url = '', location = '' } = settings;
+  const { dataDir, url = '', location = '' } = settings;
   const activated = await activateMac(settings);
   if (activated?.ok !== true) {
     terminal.complain(`✖ ${activated?.message ?? 'The service address is missing'}.`);

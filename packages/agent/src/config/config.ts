@@ -5,31 +5,13 @@ import type { Environment, Flags, Setting, Settings as SettingsOf } from '@footb
 
 import { readSavedSettings } from './saved-settings.ts';
 import { SETTINGS } from './settings.ts';
-import type { SettingName, SettingValue } from './settings.ts';
 
 export type Settings = SettingsOf<typeof SETTINGS>;
 
 /** The settings of `run`, complete. */
-export interface AgentConfig extends Omit<
-  { readonly [N in SettingName]: SettingValue<N> },
-  | 'license'
-  | 'deviceId'
-  | 'logFile'
-  | 'programs'
-  | 'sendGap'
-  | 'warmUp'
-  | 'canaryQuiet'
-  | 'bluebubblesPasswordFile'
-> {
-  readonly license: string | undefined;
-  readonly deviceId: string | undefined;
-  readonly logFile: string | undefined;
-  readonly programs: string | undefined;
-  readonly sendGap: SettingValue<'sendGap'> | undefined;
-  readonly warmUp: SettingValue<'warmUp'> | undefined;
-  readonly canaryQuiet: SettingValue<'canaryQuiet'> | undefined;
-  /** Default: `bluebubbles-password` in the data folder. */
-  readonly bluebubblesPasswordFile: string | undefined;
+export interface AgentConfig extends Settings {
+  readonly url: string;
+  readonly location: NonNullable<Settings['location']>;
 }
 
 export type ReadResult<T> =
@@ -39,7 +21,7 @@ export type ReadResult<T> =
 /** A flag overrides its variable, a variable overrides what is saved in the data folder. */
 export function readSettings(flags: Flags, env: Environment): ReadResult<Settings> {
   const { settings, problems } = readWithSaved(flags, env);
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: settings };
+  return settings === undefined ? { ok: false, problems } : { ok: true, value: settings };
 }
 
 /** `dataDir` is usually known even when other settings are invalid. */
@@ -47,20 +29,22 @@ export type ReadConfig = ReadResult<AgentConfig> & { readonly dataDir: string | 
 
 /** Like `readSettings`, and requires the settings without which the agent cannot connect. */
 export function readConfig(flags: Flags, env: Environment): ReadConfig {
-  const { settings, origins, problems } = readWithSaved(flags, env);
+  const { settings, valid, origins, problems } = readWithSaved(flags, env);
   const missing = [SETTINGS.url, SETTINGS.location].filter(({ name }) => origins.get(name) === 'unset');
   const all = [...problems, ...missing.map((setting) => `${nameOf(setting)} is missing`)];
-  const dataDir = settings.dataDir === undefined ? undefined : resolve(settings.dataDir);
-  if (all.length > 0 || dataDir === undefined) return { ok: false, problems: all, dataDir };
-  return { ok: true, value: { ...settings, dataDir } as AgentConfig, dataDir };
+  const { url, location } = valid;
+  const dataDir = valid.dataDir === undefined ? undefined : resolve(valid.dataDir);
+  if (settings === undefined || url === undefined || location === undefined || dataDir === undefined)
+    return { ok: false, problems: all, dataDir };
+  return { ok: true, value: { ...settings, url, location, dataDir }, dataDir };
 }
 
 function readWithSaved(flags: Flags, env: Environment): ReturnType<typeof readTable<typeof SETTINGS>> {
-  const { dataDir } = readTable(SETTINGS, env, flags).settings;
+  const { dataDir } = readTable(SETTINGS, env, flags).valid;
   const saved = dataDir === undefined ? {} : readSavedSettings(dataDir);
   if (typeof saved !== 'string') return readTable(SETTINGS, { ...saved, ...env }, flags);
   const read = readTable(SETTINGS, env, flags);
-  return { ...read, problems: [saved, ...read.problems] };
+  return { ...read, settings: undefined, problems: [saved, ...read.problems] };
 }
 
 /** Returns the settings in force for the first log line, with secrets masked. */

@@ -29,6 +29,20 @@ const url: Setting<string> = {
 
 const notBlank = (value: string): string | undefined => value.trim() || undefined;
 
+type WithDefault<T> = Setting<T> & { readonly fallback: string };
+
+function text(
+  name: string,
+  flag: string | undefined,
+  about: string,
+  more: Partial<Setting<string>> & { readonly fallback: string },
+): WithDefault<string>;
+function text(
+  name: string,
+  flag: string | undefined,
+  about: string,
+  more?: Partial<Setting<string>>,
+): Setting<string>;
 function text(
   name: string,
   flag: string | undefined,
@@ -44,7 +58,12 @@ function text(
   };
 }
 
-function bool(name: string, flag: string | undefined, about: string, fallback: boolean): Setting<boolean> {
+function bool(
+  name: string,
+  flag: string | undefined,
+  about: string,
+  fallback: boolean,
+): WithDefault<boolean> {
   return {
     name,
     ...(flag === undefined ? {} : { flag }),
@@ -57,7 +76,7 @@ function bool(name: string, flag: string | undefined, about: string, fallback: b
 }
 
 /** Given in seconds, parsed to milliseconds. */
-function seconds(name: string, about: string, fallback: number): Setting<number> {
+function seconds(name: string, about: string, fallback: number): WithDefault<number> {
   return {
     name,
     about: `${about}, in seconds`,
@@ -74,7 +93,7 @@ function count(
   about: string,
   fallback: string,
   max: number,
-): Setting<number> {
+): WithDefault<number> {
   return {
     name,
     ...(flag === undefined ? {} : { flag }),
@@ -308,7 +327,6 @@ export const SETTINGS = {
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
-export type SettingValue<N extends SettingName> = (typeof SETTINGS)[N] extends Setting<infer T> ? T : never;
 
 function defaultDataDir(): string {
   return process.platform === 'darwin'

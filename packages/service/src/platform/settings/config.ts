@@ -11,6 +11,8 @@ import { unusedSettings } from './unused-settings.ts';
 import { unknownSettings } from './unknown-settings.ts';
 
 type Settings = SettingsOf<typeof SETTINGS>;
+/** Without the settings that are wrong. */
+type Valid = Partial<Settings>;
 
 export type DatabaseConfig = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
 
@@ -176,9 +178,9 @@ export interface InspectedConfig extends Omit<LoadedConfig, 'config'> {
 
 /** Reads the environment. Returns all problems and warnings instead of throwing. */
 export function inspectConfig(env: Environment): InspectedConfig {
-  const { settings, origins, problems } = readSettings(SETTINGS, env);
-  const all = [...problems, ...contradictions(settings)];
-  const config = all.length > 0 ? undefined : build(settings);
+  const { settings, valid, origins, problems } = readSettings(SETTINGS, env);
+  const all = [...problems, ...contradictions(valid)];
+  const config = settings === undefined || all.length > 0 ? undefined : build(settings);
   const summary: Record<string, string> = {};
   for (const [name, from] of origins) {
     if (from === 'set' || from === 'file') summary[name] = from;
@@ -188,8 +190,8 @@ export function inspectConfig(env: Environment): InspectedConfig {
     problems: all,
     warnings: [
       ...unknownSettings(env),
-      ...unusedSettings(settings, env),
-      ...clusterWarnings(settings),
+      ...unusedSettings(valid, env),
+      ...clusterWarnings(valid),
       ...(config === undefined ? [] : [...oauthWarnings(config.oauth), ...channelWarnings(config.crm)]),
     ],
     summary,
@@ -197,7 +199,7 @@ export function inspectConfig(env: Environment): InspectedConfig {
 }
 
 /** Returns a warning for each kind of data that a node keeps in its own DATA_DIR but all nodes must share. */
-function clusterWarnings({ redisUrl, oauthEncryptionKeys, assetStore }: Settings): string[] {
+function clusterWarnings({ redisUrl, oauthEncryptionKeys, assetStore }: Valid): string[] {
   if (redisUrl === undefined) return [];
   return [
     ...(oauthEncryptionKeys === undefined
@@ -248,7 +250,7 @@ function oauthWarnings(oauth: OAuthConfig): string[] {
   ];
 }
 
-function contradictions(settings: Settings): string[] {
+function contradictions(settings: Valid): string[] {
   const problems: string[] = [];
   if (
     settings.redisUrl !== undefined &&
@@ -276,7 +278,7 @@ function contradictions(settings: Settings): string[] {
 
 const isEveryAddress = (host: string | undefined) => host === '0.0.0.0' || host === '::';
 
-function alertProblems(settings: Settings): string[] {
+function alertProblems(settings: Valid): string[] {
   const together = [
     ['ALERT_WEBHOOK_URL', settings.alertWebhookUrl, 'ALERT_WEBHOOK_SECRET', settings.alertWebhookSecret],
     ['ALERT_SMTP_URL', settings.alertSmtpUrl, 'ALERT_EMAIL_FROM', settings.alertEmailFrom],
@@ -303,7 +305,7 @@ function alertProblems(settings: Settings): string[] {
 
 function alertsOf(settings: Settings): AlertsConfig {
   const { alertWebhookUrl, alertWebhookSecret, alertSmtpUrl, alertEmailFrom, alertEmailTo } = settings;
-  const reminderHours = settings.alertReminderHours ?? 0;
+  const reminderHours = settings.alertReminderHours;
   return {
     webhook:
       alertWebhookUrl && alertWebhookSecret
@@ -317,12 +319,12 @@ function alertsOf(settings: Settings): AlertsConfig {
         : undefined,
     quietHours: settings.alertQuietHours,
     reminderMs: reminderHours === 0 ? null : reminderHours * 3_600_000,
-    allowPrivate: settings.alertAllowPrivate === true,
+    allowPrivate: settings.alertAllowPrivate,
   };
 }
 
 function telemetryOf(settings: Settings): TelemetryConfig {
-  const { otlpEndpoint, otlpTracesEndpoint, otlpMetricsEndpoint, tracesSampler = '' } = settings;
+  const { otlpEndpoint, otlpTracesEndpoint, otlpMetricsEndpoint, tracesSampler } = settings;
   const urlOf = (full: string | undefined, exporter: 'otlp' | 'none' | undefined, path: string) => {
     if (exporter === 'none') return undefined;
     return full ?? (otlpEndpoint && `${otlpEndpoint}${path}`);
@@ -353,24 +355,19 @@ function telemetryOf(settings: Settings): TelemetryConfig {
 const isPostgres = (url: string | undefined) => url !== undefined && url.startsWith('postgres');
 
 function build(settings: Settings): Config {
-  // After a successful read no setting with a default is undefined.
-  const value = <T>(given: T | undefined): T => {
-    if (given === undefined) throw new Error('a setting with a default was not read');
-    return given;
-  };
-  const dataDir = value(settings.dataDir);
+  const dataDir = settings.dataDir;
   const database = databaseOf(settings.databaseUrl, dataDir);
   return {
     listeners: {
-      public: { host: value(settings.host), port: value(settings.port) },
-      operator: { host: value(settings.adminHost), port: value(settings.adminPort) },
+      public: { host: settings.host, port: settings.port },
+      operator: { host: settings.adminHost, port: settings.adminPort },
       baseUrl: settings.baseUrl,
       operatorHosts: [
         ...(settings.baseUrl === undefined ? [] : [new URL(settings.baseUrl).hostname]),
         ...(settings.adminAllowedHosts ?? []),
       ],
-      trustProxy: value(settings.trustProxy),
-      drainGraceMs: value(settings.drainGraceSec) * 1000,
+      trustProxy: settings.trustProxy,
+      drainGraceMs: settings.drainGraceSec * 1000,
     },
     operatorToken: settings.operatorToken,
     dataDir,
@@ -379,29 +376,29 @@ function build(settings: Settings): Config {
       settings.redisUrl === undefined
         ? { engine: 'memory' }
         : { engine: 'redis', url: settings.redisUrl, nodeSecret: settings.nodeSecret },
-    retentionDays: value(settings.journalRetentionDays),
+    retentionDays: settings.journalRetentionDays,
     backupKey: settings.backupKey,
     crm: {
-      host: value(settings.crmHost),
+      host: settings.crmHost,
       publicKey: settings.crmPublicKey,
       legacyPublicKey: settings.crmLegacyPublicKey,
       keysFile: settings.crmKeysFile,
       conversationProviderId: settings.conversationProviderId,
-      acceptedTypes: value(settings.acceptedTypes),
-      inboundType: value(settings.inboundType),
-      sendAltId: value(settings.sendAltId),
-      apiVersion: value(settings.crmApiVersion),
-      statusWithGuid: value(settings.statusWithGuid),
-      optOutWords: value(settings.optOutWords),
-      optOutEnforced: value(settings.optOutEnforced),
-      mirrorSent: value(settings.mirrorSent),
+      acceptedTypes: settings.acceptedTypes,
+      inboundType: settings.inboundType,
+      sendAltId: settings.sendAltId,
+      apiVersion: settings.crmApiVersion,
+      statusWithGuid: settings.statusWithGuid,
+      optOutWords: settings.optOutWords,
+      optOutEnforced: settings.optOutEnforced,
+      mirrorSent: settings.mirrorSent,
       reachFields: settings.reachFields ?? new Map(),
-      createContacts: value(settings.createContacts),
-      uploadAttachments: value(settings.uploadAttachments),
-      footerOnPlainText: value(settings.footerOnPlainText),
-      onUncertain: value(settings.onUncertain),
-      settleMs: value(settings.crmSettleSec) * 1000,
-      readLagMs: value(settings.crmReadLagSec) * 1000,
+      createContacts: settings.createContacts,
+      uploadAttachments: settings.uploadAttachments,
+      footerOnPlainText: settings.footerOnPlainText,
+      onUncertain: settings.onUncertain,
+      settleMs: settings.crmSettleSec * 1000,
+      readLagMs: settings.crmReadLagSec * 1000,
     },
     proxies: { http: settings.httpProxy, https: settings.httpsProxy, bypass: settings.noProxy ?? '' },
     oauth: oauthOf(settings, database, dataDir),
@@ -411,36 +408,36 @@ function build(settings: Settings): Config {
       encryptionKeys: settings.oauthEncryptionKeys ?? [],
     },
     limits: {
-      messageMaxLength: value(settings.messageMaxLength),
-      messageMaxAgeMs: value(settings.messageMaxAgeSec) * 1000,
-      phoneDefaultCountry: value(settings.phoneDefaultCountry),
-      replayMemory: value(settings.replayMemory) === 'on',
-      webhookPerMinute: value(settings.webhookPerMinute),
-      validateLocationId: value(settings.validateLocationId),
-      crmCallsPer10Sec: value(settings.crmCallsPer10Sec),
-      unsignedPerMinute: value(settings.unsignedPerMinute),
-      oauthPerMinute: value(settings.oauthPerMinute),
-      healthPerMinute: value(settings.healthPerMinute),
-      healthProbePerMinute: value(settings.healthProbePerMinute),
-      enrolmentPerMinute: value(settings.enrolmentPerMinute),
-      socketPerMinute: value(settings.socketPerMinute),
+      messageMaxLength: settings.messageMaxLength,
+      messageMaxAgeMs: settings.messageMaxAgeSec * 1000,
+      phoneDefaultCountry: settings.phoneDefaultCountry,
+      replayMemory: settings.replayMemory === 'on',
+      webhookPerMinute: settings.webhookPerMinute,
+      validateLocationId: settings.validateLocationId,
+      crmCallsPer10Sec: settings.crmCallsPer10Sec,
+      unsignedPerMinute: settings.unsignedPerMinute,
+      oauthPerMinute: settings.oauthPerMinute,
+      healthPerMinute: settings.healthPerMinute,
+      healthProbePerMinute: settings.healthProbePerMinute,
+      enrolmentPerMinute: settings.enrolmentPerMinute,
+      socketPerMinute: settings.socketPerMinute,
     },
     macs: {
-      heartbeatSec: value(settings.heartbeatSec),
-      maxSessions: value(settings.maxSessions),
-      locationClaim: value(settings.locationClaim),
+      heartbeatSec: settings.heartbeatSec,
+      maxSessions: settings.maxSessions,
+      locationClaim: settings.locationClaim,
     },
     assets: {
       ...assetsOf(settings, dataDir),
-      retentionDays: value(settings.assetRetentionDays),
-      quotaBytes: value(settings.assetQuotaMb) * 1_000_000,
-      quotaBytesPerSeat: value(settings.assetQuotaSeatMb) * 1_000_000,
-      convertHeic: value(settings.mediaHeic) === 'on',
+      retentionDays: settings.assetRetentionDays,
+      quotaBytes: settings.assetQuotaMb * 1_000_000,
+      quotaBytesPerSeat: settings.assetQuotaSeatMb * 1_000_000,
+      convertHeic: settings.mediaHeic === 'on',
     },
     alerts: alertsOf(settings),
     telemetry: telemetryOf(settings),
-    logLevel: value(settings.logLevel),
-    accessLog: value(settings.accessLog),
+    logLevel: settings.logLevel,
+    accessLog: settings.accessLog,
     failpoints: settings.failpoints,
   };
 }
@@ -471,7 +468,7 @@ function assetsOf(settings: Settings, dataDir: string): AssetsConfig {
 }
 
 function oauthOf(settings: Settings, database: DatabaseConfig, dataDir: string): OAuthConfig {
-  if (settings.oauthEnabled !== true) return { state: 'disabled' };
+  if (!settings.oauthEnabled) return { state: 'disabled' };
   const { oauthClientId, oauthClientSecret, oauthTokenUrl, oauthEncryptionKeys, oauthRefreshThresholdSec } =
     settings;
   // The default file in DATA_DIR does not count: the operator chooses where tokens are kept (O3).

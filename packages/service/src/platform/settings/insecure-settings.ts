@@ -2,7 +2,7 @@ import type { Settings as SettingsOf } from '@footbridge/runtime/settings';
 
 import type { SETTINGS } from './settings.ts';
 
-type Settings = SettingsOf<typeof SETTINGS>;
+type Settings = Partial<SettingsOf<typeof SETTINGS>>;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 const MIN_DISTINCT = 6;

@@ -222,14 +222,14 @@ const ratio = (value: string) => {
 
 const failpoints = (value: string) => (isFailpointList(value) ? value : fail(FAILPOINT_RULE));
 
-const define = <T>(
+const define = <T, const F extends string | undefined>(
   group: string,
   name: string,
-  fallback: string | undefined,
+  fallback: F,
   parse: (value: string) => T,
   about: string,
   secret = false,
-): Setting<T> => {
+): Setting<T> & { readonly fallback: F } => {
   const fromFile = secret || name.endsWith('PUBLIC_KEY');
   return { name, group, about, fallback, secret, fromFile, parse };
 };

@@ -3,7 +3,7 @@ import type { Environment, Settings as SettingsOf } from '@footbridge/runtime/se
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
-type Settings = SettingsOf<typeof SETTINGS>;
+type Settings = Partial<SettingsOf<typeof SETTINGS>>;
 
 /** Settings that have no effect without another one. */
 const NEEDS: readonly {
