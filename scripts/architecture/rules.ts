@@ -47,13 +47,18 @@ const AGENT: readonly Part[] = [
   {
     name: 'commands',
     files: /^commands\//,
-    mayImport: ['agent', 'config', 'edges', 'flows', 'install', 'ports', 'errors'],
+    mayImport: ['agent', 'open', 'config', 'edges', 'flows', 'install', 'ports', 'errors'],
   },
   { name: 'install', files: /^install\//, mayImport: ['config', 'errors'] },
   {
     name: 'agent',
     files: /^agent\.ts$/,
-    mayImport: ['config', 'edges', 'flows', 'ports', 'engines', 'errors'],
+    mayImport: ['open', 'config', 'edges', 'flows', 'ports', 'errors'],
+  },
+  {
+    name: 'open',
+    files: /^open\//,
+    mayImport: ['config', 'edges', 'ports', 'engines', 'errors'],
   },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },

@@ -57,6 +57,12 @@ describe('a violation is reported', () => {
       'agent/src/commands/broken.ts',
       '../ports/journal/journal-sqlite.ts',
     ],
+    [
+      'the agent composition root imports an engine',
+      'agent/src/agent.ts',
+      './ports/journal/journal-sqlite.ts',
+    ],
+    ['an agent file that opens engines imports a flow', 'agent/src/open/broken.ts', '../flows/link/link.ts'],
     ['the agent composition root imports a command', 'agent/src/agent.ts', './commands/run.ts'],
     ['the agent main imports an edge', 'agent/src/main.ts', './edges/data-dir.ts'],
     ['the agent errors import an edge', 'agent/src/errors.ts', './edges/data-dir.ts'],

@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http';
 
-import { createEnrolment } from '@footbridge/agent/agent';
+import { openEnrolment } from '@footbridge/agent/open/enrolment';
 import { unencryptedLink } from '@footbridge/agent/config/unencrypted-link';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
@@ -23,7 +23,7 @@ function statusOf(url: string): Promise<number> {
 async function activationAt(url: string, cleanup: Cleanup) {
   const dataDir = await tempDir(cleanup);
   const options = { url, dataDir, license: 'KEY', deviceId: undefined };
-  return await (await createEnrolment(options, '26.1', silentLog)).activate();
+  return await (await openEnrolment(options, '26.1', silentLog)).activate();
 }
 
 const PERSON = { phone: '+14155550188' };

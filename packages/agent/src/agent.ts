@@ -1,10 +1,8 @@
-import { existsSync, rmSync } from 'node:fs';
-import { homedir, hostname } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
-import { asDeviceId } from '@footbridge/protocol/ids';
-import { createSystemClock, every as repeat } from '@footbridge/runtime/clock';
+import { createSystemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { ClockGuard } from '@footbridge/runtime/clock-guard';
 import { noFailpoints } from '@footbridge/runtime/failpoints';
@@ -17,17 +15,9 @@ import type { AgentConfig } from './config/config.ts';
 import { systemPrograms } from './config/system-programs.ts';
 import { AGENT_VERSION } from './config/version.ts';
 import { openControlPort } from './edges/control-port/control-port.ts';
-import {
-  blueBubblesPasswordPath,
-  journalPath,
-  lockDataDir,
-  makeDataDir,
-  workMarkPath,
-} from './edges/data-dir.ts';
+import { lockDataDir, makeDataDir, workMarkPath } from './edges/data-dir.ts';
 import { createDownloads } from './edges/downloads/downloads.ts';
-import { stableDeviceId } from './edges/enrolment/device-id.ts';
-import { Enrolment } from './edges/enrolment/enrolment.ts';
-import type { AgentReport, LocalCalls } from './edges/local-socket/local-calls.ts';
+import { localHandlers } from './edges/local-socket/local-handlers.ts';
 import { openLocalSocket } from './edges/local-socket/local-server.ts';
 import { isScreenLocked } from './edges/screen-lock.ts';
 import { ScratchFolder } from './edges/scratch.ts';
@@ -36,9 +26,10 @@ import { openStickerImages } from './edges/sticker-images.ts';
 import { createUploads } from './edges/uploads.ts';
 import { WebSocketSession } from './edges/websocket-session.ts';
 import type { SessionSettings } from './edges/websocket-session.ts';
-import { JournalTooOldError, LocationFixedError, NoEngineError } from './errors.ts';
+import { LocationFixedError } from './errors.ts';
 import { Canary } from './flows/canary/canary.ts';
 import { Receiver } from './flows/inbound/receive-messages.ts';
+import type { ReceiverSettings } from './flows/inbound/receiver-deps.ts';
 import { forgetClockDoubt, recordClockVerdict } from './flows/link/clock-doubt.ts';
 import { readLinkState, recordLinkState } from './flows/link/link-state.ts';
 import type { LinkState } from './flows/link/link-state.ts';
@@ -51,34 +42,24 @@ import type { Downloads, Images } from './flows/outbound/job-deps.ts';
 import { OneAtATime } from './flows/outbound/one-at-a-time.ts';
 import type { Held, Outcome } from './flows/outbound/outcome.ts';
 import { Pacing } from './flows/outbound/pacing.ts';
+import type { PacingLimits } from './flows/outbound/pacing.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
 import { Queue } from './flows/outbound/queue.ts';
 import { stepsOf } from './flows/outbound/steps.ts';
 import { readReach } from './flows/reach/read-reach.ts';
-import { interruptSend, resolveInterruptedSend } from './flows/selftest/interrupted-send.ts';
-import { runSelftest } from './flows/selftest/selftest.ts';
-import { writeTestFiles } from './flows/selftest/test-files.ts';
-import { openJournal, openJournalAsIs } from './ports/journal/journal-sqlite.ts';
+import { newestEntry } from './flows/upkeep/prune-journal.ts';
+import { startUpkeep } from './flows/upkeep/start-upkeep.ts';
+import { openEnrolment } from './open/enrolment.ts';
+import { openAgentJournal } from './open/journal.ts';
+import { openMessages, simulateMessages } from './open/messages.ts';
+import type { BlueBubblesLimits, Mac } from './open/messages.ts';
 import type { Job, Journal } from './ports/journal/journal.ts';
-import type { Limits as BlueBubblesLimits } from './ports/messages/bluebubbles/await-outcome.ts';
-import type { BlueBubblesFinding } from './ports/messages/bluebubbles/check-server.ts';
-import { examineBlueBubbles } from './ports/messages/bluebubbles/examine.ts';
-import { readPasswordFile } from './ports/messages/bluebubbles/password-file.ts';
-import { MacMessages } from './ports/messages/macos/mac-messages.ts';
-import type { MacPrograms } from './ports/messages/macos/mac-messages.ts';
-import { BlueBubblesMessages } from './ports/messages/messages-bluebubbles.ts';
-import { SimulatedMessages } from './ports/messages/messages-simulated.ts';
-import { PERMISSIONS, StoreUnavailableError } from './ports/messages/messages.ts';
-import type { Messages, RowGuard } from './ports/messages/messages.ts';
-import type { StoreMemory } from './ports/messages/store-generation.ts';
-import { inboundName, outboundName, Suspects } from './ports/suspects/suspects.ts';
+import { noteMemory } from './ports/journal/note-memory.ts';
+import type { Messages } from './ports/messages/messages.ts';
+import { outboundName, Suspects } from './ports/suspects/suspects.ts';
 
-/** The address that the simulated Mac sends from. */
-const OWN_HANDLE = '+15550100000';
 const NO_GAP = { minMs: 0, maxMs: 0 };
 const DEFAULT_GAP = { minMs: 1_000, maxMs: 3_000 };
-const RETENTION_MS = 30 * 24 * 3600_000;
-const PRUNE_INTERVAL_MS = 3600_000;
 
 export interface AgentDeps {
   readonly log: Log;
@@ -128,13 +109,12 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     const stickers = await openStickerImages(config.dataDir, log);
     life.add('sticker images', () => stickers.close());
     const memory = noteMemory(journal, 'message-store');
-    const guard = guardOf(suspects);
-    const simulated = config.simulate ? simulateMessages(config, { memory, clock, guard }) : undefined;
+    const simulated = config.simulate ? simulateMessages(config, { memory, clock, suspects }) : undefined;
     const messages =
-      simulated ?? (await openMessages(config, { ...deps, journal, memory, clock, clockGuard, guard }));
+      simulated ?? (await openMessages(config, { ...deps, journal, memory, clock, clockGuard, suspects }));
     life.add('messages', () => messages.close());
 
-    const enrolment = await createEnrolment(config, messages.environment().macos, log);
+    const enrolment = await openEnrolment(config, messages.environment().macos, log);
     const settings = linkSettings(config, deps.link);
     const link = new Link({
       tokens: { token: () => enrolment.token(), renew: () => enrolment.activate() },
@@ -187,14 +167,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     });
 
     const pacing = new Pacing({
-      limits: {
-        gap: config.sendGap ?? (config.simulate ? NO_GAP : DEFAULT_GAP),
-        newPerHour: config.newPerHour,
-        newPerDay: config.newPerDay,
-        warmUp: config.warmUp ?? [],
-        maxUnanswered: config.maxUnanswered,
-        maxAnswers: config.maxAnswers,
-      },
+      limits: pacingLimits(config),
       memory: journal,
       clock,
       random: Math.random,
@@ -248,18 +221,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       clock,
       log,
       failpoint,
-      settings: {
-        pollMs: 2_000,
-        chatJoinTimeoutMs: 10_000,
-        orphanMs: 600_000,
-        attachmentWaitMs: config.attachmentWaitMs,
-        bodyWaitMs: 10_000,
-        previewWaitMs: 2_000,
-        forwardFiltered: config.forwardFiltered,
-        maxAgeMs: 72 * 3600_000,
-        retryBaseMs: 500,
-        retryCapMs: config.backoffCapMs,
-      },
+      settings: receiverSettings(config),
       isCanary: (row) => canary?.isCanary(row) === true,
       mirrors: () => config.mirror && journal.note('mirror') === 'true',
       onFrames: () => link.flush(),
@@ -279,7 +241,16 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       log.info({ event: 'agent.simulator_ready', controlUrl: control.url }, 'simulator ready');
     }
 
-    const calls = localCalls(config, { messages, journal, clock, oneAtATime, stop: () => link.stop() });
+    const calls = localHandlers({
+      config,
+      messages,
+      journal,
+      clock,
+      oneAtATime,
+      createScratch: () => new ScratchFolder(scratchDir(config)),
+      isScreenLocked: () => isScreenLocked(systemPrograms(config.programs).ioreg),
+      stop: () => link.stop(),
+    });
     const closeLocalSocket = await openLocalSocket(config.dataDir, calls, log).catch((error: unknown) => {
       log.warn(
         { event: 'agent.local_socket_not_opened', err: error },
@@ -303,13 +274,13 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     if (canary !== undefined) life.add('canary', canary.start());
     life.add('queue', () => queue.stop());
     life.add('receiver', () => receiver.stop());
-    const health = () => logHealth(journal, link, queue, receiver, log);
-    life.add('health', every(config.healthMs, log, health));
-    life.add(
-      'checkpoints',
-      every(config.healthMs, log, () => journal.walCheckpoint()),
-    );
-    life.add('pruning', pruneHourly(journal, { clock, clockGuard, log }));
+    const health = () => ({
+      link: readLinkState(journal)?.state ?? 'starting',
+      queue: queue.depth(),
+      inboundWaiting: receiver.pendingCount(),
+      framesIgnored: link.framesIgnored,
+    });
+    life.add('upkeep', startUpkeep({ journal, clock, clockGuard, log, health, intervalMs: config.healthMs }));
     const stop = async () => {
       await life.close();
       if (failures.length > 0)
@@ -320,227 +291,6 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
     await life.close();
     throw error;
   }
-}
-
-/** The Mac that the agent runs on. */
-export interface Mac {
-  readonly home: string;
-  readonly programs: MacPrograms;
-}
-
-function thisMac({ programs }: AgentConfig): Mac {
-  if (process.platform !== 'darwin' && programs === undefined) throw new NoEngineError();
-  return { home: homedir(), programs: systemPrograms(programs) };
-}
-
-/** What the other commands can ask of this process. */
-function localCalls(
-  config: AgentConfig,
-  deps: {
-    messages: Messages;
-    journal: Journal;
-    clock: Clock;
-    oneAtATime: OneAtATime;
-    stop: () => void;
-  },
-): LocalCalls {
-  const { messages, journal, clock, oneAtATime, stop } = deps;
-  const interrupted = noteMemory(journal, 'interrupted-send');
-  return {
-    report: () => agentReport(config, messages, journal, clock.now()),
-    requestPermission: (permission) =>
-      oneAtATime.run(async () => {
-        const state = (await messages.requestPermission?.(permission)) ?? 'granted';
-        journal.setNote(permission, state);
-        return state;
-      }),
-    sendText: (handle, text) =>
-      oneAtATime.run(() =>
-        messages.send({ kind: 'text', text }, { to: 'person', handle, service: 'iMessage' }),
-      ),
-    selftest: (options, listener) =>
-      oneAtATime.run(async () => {
-        const scratch = new ScratchFolder(scratchDir(config));
-        try {
-          const files = await writeTestFiles((name, bytes) => scratch.write(name, bytes));
-          const onMac = process.platform === 'darwin' && !config.simulate;
-          const { ioreg } = systemPrograms(config.programs);
-          return await runSelftest(options, {
-            messages,
-            files,
-            clock,
-            agent: AGENT_VERSION,
-            onMac,
-            isScreenLocked: config.simulate ? undefined : () => isScreenLocked(ioreg),
-            ...listener,
-          });
-        } finally {
-          await scratch.clear();
-        }
-      }),
-    interruptSend: (to) =>
-      oneAtATime.run(() =>
-        interruptSend(to, () => process.kill(process.pid, 'SIGKILL'), { messages, memory: interrupted }),
-      ),
-    resolveInterruptedSend: () =>
-      oneAtATime.run(() => resolveInterruptedSend({ messages, memory: interrupted })),
-    stop,
-  };
-}
-
-function agentReport(config: AgentConfig, messages: Messages, journal: Journal, now: number): AgentReport {
-  const { type: _type, ...state } = readMacState(messages, journal, now);
-  const store = messages.store.state();
-  const sentAt = newestMessageAt(messages);
-  return {
-    version: AGENT_VERSION,
-    location: config.location,
-    link: readLinkState(journal) ?? { state: 'connecting' },
-    store,
-    newestMessageAgeSec: sentAt === undefined ? null : Math.max(0, Math.floor((now - sentAt) / 1000)),
-    engine: config.engine,
-    uiAutomation: config.uiAutomation && config.engine === 'macos',
-    grantedBefore: PERMISSIONS.filter((permission) => journal.note(permission) === 'granted'),
-    state,
-  };
-}
-
-function newestMessageAt({ store }: Messages): number | undefined {
-  try {
-    return store.row(store.newestRowid())?.sentAt;
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) return undefined;
-    throw error;
-  }
-}
-
-/** A row of the store that ended the agent is not read at once, and not at all after the second time (I10). */
-function guardOf(suspects: Suspects): RowGuard {
-  return {
-    read: (guid, read) => {
-      const name = inboundName(guid);
-      const verdict = suspects.verdict(name);
-      return verdict === 'waits' || verdict === 'set aside' ? undefined : suspects.during(name, read);
-    },
-  };
-}
-
-function simulateMessages(
-  config: AgentConfig,
-  { memory, clock, guard }: { memory: StoreMemory; clock: Clock; guard: RowGuard },
-): SimulatedMessages {
-  const messages = new SimulatedMessages({
-    dir: join(config.dataDir, 'simulated-messages'),
-    macos: config.macos,
-    ownHandle: OWN_HANDLE,
-    memory,
-    guard,
-    clock,
-  });
-  messages.change({ permissions: { automation: config.uiAutomation } });
-  return messages;
-}
-
-function noteMemory(journal: Journal, name: string): StoreMemory {
-  return { load: () => journal.note(name), save: (value) => journal.setNote(name, value) };
-}
-
-function openMessages(
-  config: AgentConfig,
-  deps: Pick<AgentDeps, 'log' | 'mac' | 'bluebubbles'> & {
-    readonly journal: Journal;
-    readonly memory: StoreMemory;
-    readonly clock: Clock;
-    readonly clockGuard: ClockGuard;
-    readonly guard: RowGuard;
-  },
-): Promise<Messages> {
-  const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {}, clockGuard, guard } = deps;
-  const mayDelete = () => clockGuard.verdict?.agrees === true;
-  if (config.engine === 'macos')
-    return MacMessages.open({ ...mac, memory, clock, guard, uiAutomation: config.uiAutomation, mayDelete });
-  return BlueBubblesMessages.open({
-    ...mac,
-    url: config.bluebubblesUrl,
-    password: readPasswordFile(passwordFileOf(config)),
-    memory,
-    guard,
-    features: noteMemory(journal, 'bluebubbles'),
-    clock,
-    log,
-    limits: bluebubbles,
-  });
-}
-
-/** Returns the path of the file with the password of BlueBubbles. */
-export function passwordFileOf({
-  dataDir,
-  bluebubblesPasswordFile,
-}: Pick<AgentConfig, 'dataDir' | 'bluebubblesPasswordFile'>): string {
-  return bluebubblesPasswordFile ?? blueBubblesPasswordPath(dataDir);
-}
-
-export { checkBlueBubbles, findBlueBubbles } from './ports/messages/bluebubbles/check-server.ts';
-export { readPasswordFile };
-
-/** Checks the BlueBubbles server of a data folder for `doctor`, also while the agent runs. Nothing is sent. */
-export async function examineBlueBubblesOf(
-  config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,
-  home = homedir(),
-): Promise<BlueBubblesFinding[]> {
-  const journal = openForExamination(config.dataDir);
-  try {
-    return await examineBlueBubbles({
-      url: config.bluebubblesUrl,
-      passwordFile: passwordFileOf(config),
-      features: noteMemory(journal, 'bluebubbles'),
-      home,
-      clock: createSystemClock({ keepAlive: true }),
-    });
-  } finally {
-    journal.close();
-  }
-}
-
-/** Without a usable journal, nothing is known about earlier examinations. */
-function openForExamination(dataDir: string): Journal {
-  if (!existsSync(journalPath(dataDir))) return openJournal(':memory:');
-  try {
-    return openAgentJournalAsIs(dataDir, { readOnly: true });
-  } catch (error) {
-    if (error instanceof JournalTooOldError) return openJournal(':memory:');
-    throw error;
-  }
-}
-
-/** Opens the journal in a data folder and migrates it. Commands use `openAgentJournalAsIs`. */
-export function openAgentJournal(dataDir: string): Journal {
-  return openJournal(journalPath(dataDir));
-}
-
-/** Opens the journal in a data folder for a command, also while an agent of this version or an older one runs. */
-export function openAgentJournalAsIs(dataDir: string, options?: { readonly readOnly?: boolean }): Journal {
-  return openJournalAsIs(journalPath(dataDir), options);
-}
-
-export async function createEnrolment(
-  config: Pick<AgentConfig, 'url' | 'dataDir' | 'license' | 'deviceId'>,
-  osVersion: string,
-  log: Log,
-): Promise<Enrolment> {
-  const { url, dataDir, license } = config;
-  makeDataDir(dataDir);
-  const deviceId = asDeviceId(config.deviceId) ?? (await stableDeviceId(dataDir));
-  return new Enrolment({
-    url,
-    dataDir,
-    license,
-    deviceId,
-    name: hostname().slice(0, 64) || 'Mac',
-    osVersion,
-    appVersion: AGENT_VERSION,
-    log,
-  });
 }
 
 function jobPerformer(
@@ -601,60 +351,28 @@ function linkSettings(
   };
 }
 
-function logHealth(journal: Journal, link: Link, queue: Queue, receiver: Receiver, log: Log): void {
-  log.info(
-    {
-      event: 'agent.health',
-      link: readLinkState(journal)?.state ?? 'starting',
-      queue: queue.depth(),
-      ...journal.outbox.counts(),
-      inboundWaiting: receiver.pendingCount(),
-      framesIgnored: link.framesIgnored,
-      rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
-    },
-    'health',
-  );
-}
-
-/** Deletes old entries now and every hour, while the clock is right. */
-function pruneHourly(
-  journal: Journal,
-  { clock, clockGuard, log }: { readonly clock: Clock; readonly clockGuard: ClockGuard; readonly log: Log },
-): () => void {
-  let isClosed = false;
-  const prune = async () => {
-    try {
-      // The journal may have been closed meanwhile.
-      if ((await clockGuard.mayDelete()) && !isClosed) journal.prune(clock.now() - RETENTION_MS);
-    } catch (error) {
-      if (!isClosed) logMaintenanceFailure(log, error);
-    }
-  };
-  void prune();
-  const stop = repeat(clock, PRUNE_INTERVAL_MS, () => void prune());
-  return () => {
-    isClosed = true;
-    stop();
+function pacingLimits(config: AgentConfig): PacingLimits {
+  return {
+    gap: config.sendGap ?? (config.simulate ? NO_GAP : DEFAULT_GAP),
+    newPerHour: config.newPerHour,
+    newPerDay: config.newPerDay,
+    warmUp: config.warmUp ?? [],
+    maxUnanswered: config.maxUnanswered,
+    maxAnswers: config.maxAnswers,
   };
 }
 
-function newestEntry({ jobs, inbox }: Journal): number | null {
-  const times = [jobs.lastDeliveredAt(), inbox.lastSeenAt()].filter((time) => time !== undefined);
-  return times.length === 0 ? null : Math.max(...times);
-}
-
-const logMaintenanceFailure = (log: Log, error: unknown) =>
-  log.error({ event: 'journal.maintenance_failed', err: error }, 'journal maintenance failed, will retry');
-
-/** Runs `task` at an interval. A failure, such as a full disk, is logged and retried at the next tick. */
-function every(ms: number, log: Log, task: () => void): () => void {
-  const timer = setInterval(() => {
-    try {
-      task();
-    } catch (error) {
-      logMaintenanceFailure(log, error);
-    }
-  }, ms);
-  timer.unref();
-  return () => clearInterval(timer);
+function receiverSettings(config: AgentConfig): ReceiverSettings {
+  return {
+    pollMs: 2_000,
+    chatJoinTimeoutMs: 10_000,
+    orphanMs: 600_000,
+    attachmentWaitMs: config.attachmentWaitMs,
+    bodyWaitMs: 10_000,
+    previewWaitMs: 2_000,
+    forwardFiltered: config.forwardFiltered,
+    maxAgeMs: 72 * 3600_000,
+    retryBaseMs: 500,
+    retryCapMs: config.backoffCapMs,
+  };
 }

@@ -13,7 +13,7 @@ import { startService } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { examineBlueBubblesOf } from '../src/agent.ts';
+import { examineBlueBubblesOf } from '../src/open/bluebubbles.ts';
 import { chatIdOf } from '../src/ports/messages/chat-ids.ts';
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, PNG, runAgent, withFooter } from './running-agent.ts';

@@ -6,10 +6,10 @@ import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, expect, it } from 'vitest';
 
-import { openAgentJournalAsIs } from '../src/agent.ts';
 import { doctor } from '../src/commands/doctor.ts';
-import { readSettings } from '../src/config/config.ts';
 import { createOutput } from '../src/commands/output.ts';
+import { readSettings } from '../src/config/config.ts';
+import { openAgentJournalAsIs } from '../src/open/journal.ts';
 import { stageFile } from '../src/ports/messages/macos/stage-file.ts';
 import { ANNA, person, runAgent } from './running-agent.ts';
 import type { RunningAgent } from './running-agent.ts';

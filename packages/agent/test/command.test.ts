@@ -10,8 +10,8 @@ import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { openAgentJournal } from '../src/agent.ts';
 import { isLocked, journalPath, lockDataDir } from '../src/edges/data-dir.ts';
+import { openAgentJournal } from '../src/open/journal.ts';
 import { MIGRATIONS } from '../src/ports/journal/sqlite-schema.ts';
 import { ScriptedService } from './scripted-service.ts';
 

@@ -1,6 +1,6 @@
 import type { LogLine } from '@footbridge/testkit/program';
 
-import { openAgentJournal } from '../src/agent.ts';
+import { openAgentJournal } from '../src/open/journal.ts';
 import type { ScriptedService } from './scripted-service.ts';
 
 const MAX_EVENTS = 40;

@@ -1,7 +1,7 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { MessageStatusFrame } from '@footbridge/protocol/frames';
 
-import { openAgentJournal } from '../src/agent.ts';
+import { openAgentJournal } from '../src/open/journal.ts';
 import type { RunningAgent, RunOptions } from './running-agent.ts';
 
 /** The engines of the Messages port. The suites of the agent run on each. */

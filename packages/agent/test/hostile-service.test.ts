@@ -12,10 +12,10 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createEnrolment } from '../src/agent.ts';
 import { unencryptedLink } from '../src/config/unencrypted-link.ts';
 import { saveToken } from '../src/edges/enrolment/token-file.ts';
 import { createUploads } from '../src/edges/uploads.ts';
+import { openEnrolment } from '../src/open/enrolment.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
@@ -46,7 +46,7 @@ describe('a device token that cannot be sent', () => {
   it('is not saved', async () => {
     const scripted = await service();
     const dir = await tempDir(cleanup);
-    const enrolment = await createEnrolment(
+    const enrolment = await openEnrolment(
       { url: scripted.url, dataDir: dir, license: 'KEY-1', deviceId: undefined },
       '26.1',
       silentLog,
@@ -112,7 +112,7 @@ it('a response that never ends is not read to its end', async () => {
   cleanup.add(() => closeHttp(server));
   const url = `http://127.0.0.1:${await listen(server)}`;
   const dataDir = await tempDir(cleanup);
-  const enrolment = await createEnrolment(
+  const enrolment = await openEnrolment(
     { url, dataDir, license: 'KEY-1', deviceId: undefined },
     '26.1',
     silentLog,

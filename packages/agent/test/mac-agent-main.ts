@@ -9,8 +9,9 @@ import { createLog } from '@footbridge/runtime/log';
 import { createFasterClock } from '@footbridge/testkit/faster-clock';
 
 import { startAgent } from '../src/agent.ts';
-import type { AgentDeps, Mac } from '../src/agent.ts';
+import type { AgentDeps } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
+import type { Mac } from '../src/open/messages.ts';
 import { CHILD_PROCESSES } from './mac-agent.ts';
 
 /**

@@ -3,9 +3,10 @@ import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { startAgent } from '../src/agent.ts';
-import type { Agent, AgentDeps, Mac } from '../src/agent.ts';
+import type { Agent, AgentDeps } from '../src/agent.ts';
 import { readConfig } from '../src/config/config.ts';
 import type { AgentConfig } from '../src/config/config.ts';
+import type { Mac } from '../src/open/messages.ts';
 import type { MessageView, SimulationView } from '../src/ports/messages/simulation.ts';
 import { ScriptedService } from './scripted-service.ts';
 

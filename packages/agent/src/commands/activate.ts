@@ -1,8 +1,8 @@
 import { createLog } from '@footbridge/runtime/log';
 
-import { createEnrolment } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import type { Activation } from '../edges/enrolment/enrolment.ts';
+import { openEnrolment } from '../open/enrolment.ts';
 import { EXIT } from './exit-codes.ts';
 import { warnIfUnencrypted } from './output.ts';
 import type { Output } from './output.ts';
@@ -55,8 +55,8 @@ function missingUrl(output: Output): number {
 
 async function enrolmentOf(
   settings: Settings,
-): Promise<Awaited<ReturnType<typeof createEnrolment>> | undefined> {
+): Promise<Awaited<ReturnType<typeof openEnrolment>> | undefined> {
   const { url, dataDir, license, deviceId, macos } = settings;
   if (url === undefined || dataDir === undefined || macos === undefined) return undefined;
-  return await createEnrolment({ url, dataDir, license, deviceId }, macos, createLog('silent'));
+  return await openEnrolment({ url, dataDir, license, deviceId }, macos, createLog('silent'));
 }

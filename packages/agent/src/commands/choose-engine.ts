@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { checkBlueBubbles, findBlueBubbles, passwordFileOf, readPasswordFile } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { readSavedSettings } from '../config/saved-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { writePrivateFile } from '../edges/enrolment/private-file.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
 import { ConfigurationError } from '../errors.ts';
+import { checkBlueBubbles, findBlueBubbles, passwordFileOf, readPasswordFile } from '../open/bluebubbles.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 

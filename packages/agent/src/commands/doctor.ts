@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from '@footbridge/runtime/sqlite-code';
 import { request } from 'undici';
 
-import { examineBlueBubblesOf, openAgentJournalAsIs } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { unencryptedLink } from '../config/unencrypted-link.ts';
 import { journalPath, makeDataDir } from '../edges/data-dir.ts';
@@ -14,6 +13,8 @@ import { JournalTooNewError, JournalTooOldError } from '../errors.ts';
 import { readClockDoubt } from '../flows/link/clock-doubt.ts';
 import { servedLocation } from '../flows/link/served-location.ts';
 import { thisInstallation } from '../install/installation.ts';
+import { examineBlueBubblesOf } from '../open/bluebubbles.ts';
+import { openAgentJournalAsIs } from '../open/journal.ts';
 import { checkAgent } from './check-agent.ts';
 import { checkMac } from './check-mac.ts';
 import { EXIT } from './exit-codes.ts';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 
-import { openAgentJournalAsIs } from '../agent.ts';
 import { journalPath, lockDataDir } from '../edges/data-dir.ts';
 import { moveTo, servedLocation } from '../flows/link/served-location.ts';
+import { openAgentJournalAsIs } from '../open/journal.ts';
 import type { Journal } from '../ports/journal/journal.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';

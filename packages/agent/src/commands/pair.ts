@@ -1,10 +1,10 @@
 import { createLog } from '@footbridge/runtime/log';
 
-import { createEnrolment } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { readPairingCode } from '../edges/enrolment/pairing-code.ts';
 import { saveSettings } from '../edges/enrolment/save-settings.ts';
+import { openEnrolment } from '../open/enrolment.ts';
 import { EXIT } from './exit-codes.ts';
 import { warnIfUnencrypted } from './output.ts';
 import type { Output } from './output.ts';
@@ -42,7 +42,7 @@ export async function pairMac(typed: string, settings: Settings): Promise<Paired
       'The code has no address. Add it, as in K7QF-3M9X@bridge.example.com, or pass --url',
       EXIT.usage,
     );
-  const enrolment = await createEnrolment(
+  const enrolment = await openEnrolment(
     { url, dataDir, license: undefined, deviceId },
     macos,
     createLog('silent'),

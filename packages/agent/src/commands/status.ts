@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 
-import { openAgentJournalAsIs } from '../agent.ts';
 import { isLocked, journalPath } from '../edges/data-dir.ts';
-import { reasonToStayAway } from '../edges/stay-away.ts';
 import type { AgentReport } from '../edges/local-socket/local-calls.ts';
+import { reasonToStayAway } from '../edges/stay-away.ts';
 import { readStoreState } from '../flows/inbound/store-state.ts';
 import { readLinkState } from '../flows/link/link-state.ts';
 import type { SavedLinkState } from '../flows/link/link-state.ts';
+import { openAgentJournalAsIs } from '../open/journal.ts';
 import type { Journal } from '../ports/journal/journal.ts';
 import { describeAge } from './check-agent.ts';
 import { EXIT } from './exit-codes.ts';

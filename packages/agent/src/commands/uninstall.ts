@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { createSystemClock } from '@footbridge/runtime/clock';
 import { createLog } from '@footbridge/runtime/log';
 
-import { createEnrolment } from '../agent.ts';
 import type { Settings } from '../config/config.ts';
 import { readToken } from '../edges/enrolment/token-file.ts';
 import { removeFiles, thisInstallation } from '../install/installation.ts';
-import { runProgram } from '../install/run-program.ts';
 import { BUNDLE_ID } from '../install/layout.ts';
+import { runProgram } from '../install/run-program.ts';
+import { openEnrolment } from '../open/enrolment.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import { stopAgent } from './restart-agent.ts';
@@ -56,5 +56,5 @@ async function freeSeat(dataDir: string): Promise<boolean> {
   const token = await readToken(dataDir);
   if (token === undefined) return true;
   const mac = { url: token.url, dataDir, license: undefined, deviceId: undefined };
-  return await (await createEnrolment(mac, '', createLog('silent'))).deactivate();
+  return await (await openEnrolment(mac, '', createLog('silent'))).deactivate();
 }

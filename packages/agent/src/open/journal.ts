@@ -1,0 +1,16 @@
+import { journalPath } from '../edges/data-dir.ts';
+import { openJournal, openJournalAsIs } from '../ports/journal/journal-sqlite.ts';
+import type { Journal } from '../ports/journal/journal.ts';
+
+/** Opens the journal in a data folder and migrates it. Commands use `openAgentJournalAsIs`. */
+export function openAgentJournal(dataDir: string): Journal {
+  return openJournal(journalPath(dataDir));
+}
+
+/** Opens the journal in a data folder for a command, also while an agent of this version or an older one runs. */
+export function openAgentJournalAsIs(dataDir: string, options?: { readonly readOnly?: boolean }): Journal {
+  return openJournalAsIs(journalPath(dataDir), options);
+}
+
+/** A journal in memory: nothing is known, and nothing is kept. */
+export const openEmptyJournal = (): Journal => openJournal(':memory:');
