@@ -17,6 +17,8 @@ export interface Started {
   readonly idle?: number;
   /** Resolves with what did not hold. */
   readonly verify?: () => Promise<string | undefined>;
+  /** Shown beside the result. Called after `verify`. */
+  readonly figures?: () => string;
 }
 
 /** Starts an attack that continues until the cleanup runs. */

@@ -3,6 +3,7 @@ import { hasRedis } from '@footbridge/testkit/servers/redis';
 import { until } from '@footbridge/testkit/until';
 
 import { startCluster } from '../nodes/cluster.ts';
+import { REDIS_FAULTS, figuresOf, missed, runRedisFault } from '../nodes/redis-faults.ts';
 import type { Attack } from './attacks.ts';
 
 const canRun = (await hasRedis()) && (await hasPostgres());
@@ -35,4 +36,17 @@ export const REDIS_DEFECTS: Readonly<Record<string, Attack>> = !canRun
           },
         };
       },
+
+      ...Object.fromEntries(
+        Object.keys(REDIS_FAULTS).map((name): [string, Attack] => [
+          `Redis: ${name}`,
+          async () => {
+            const report = await runRedisFault(name);
+            return {
+              verify: async () => missed(report).join(', ') || undefined,
+              figures: () => figuresOf(report),
+            };
+          },
+        ]),
+      ),
     };

@@ -49,7 +49,7 @@ async function settled(): Promise<void> {
 async function row(name: string, attack: Attack): Promise<boolean> {
   const cleanup = createCleanup();
   const before = await stage.memory();
-  const { on = stage, idle = before, verify } = (await attack(stage, cleanup)) ?? {};
+  const { on = stage, idle = before, verify, figures } = (await attack(stage, cleanup)) ?? {};
   const { sent, accepted, p99Ms } = await on.honest(Number(values.seconds));
   const growth = (await on.memory()) - idle;
   const faults = [
@@ -60,7 +60,8 @@ async function row(name: string, attack: Attack): Promise<boolean> {
   ].filter((fault) => typeof fault === 'string');
   await cleanup.run();
   await settled();
-  const result = faults.length === 0 ? 'held' : `NOT HELD: ${faults.join(', ')}`;
+  const held = faults.length === 0 ? 'held' : `NOT HELD: ${faults.join(', ')}`;
+  const result = [held, ...(figures === undefined ? [] : [figures()])].join(': ');
   const cells = [
     name,
     `${accepted} of ${sent}`,
