@@ -55,7 +55,7 @@ import { Slot } from './platform/slot.ts';
 import { logDatabase } from './platform/sql/log-database.ts';
 import { openDatabase } from './platform/sql/open-database.ts';
 import { messagesSetAside } from './platform/suspects/find-set-aside.ts';
-import { openSqlSuspects } from './platform/suspects/suspects-sql.ts';
+import { openSuspects } from './platform/suspects/suspects-sql.ts';
 import { createSqlLicenses } from './relay/accounts/licenses-sql.ts';
 import { openAccounts } from './relay/accounts/room.ts';
 import { openAssets } from './relay/assets/room.ts';
@@ -187,7 +187,7 @@ async function compose(
   life.add('ledger', () => ledger.shutDown());
   const cluster = await openCluster({ ...context, database, ledger, feed: journal }, config);
   const { switchboard, changes, messageEvents } = cluster;
-  const suspects = await openSqlSuspects({
+  const suspects = await openSuspects({
     db: database.db,
     mark,
     announce: () => changes.announce('suspect', '*'),

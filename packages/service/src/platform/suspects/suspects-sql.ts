@@ -3,12 +3,12 @@ import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 import type { WorkMark } from '@footbridge/runtime/work-mark';
 
-import { EngineError } from '../errors.ts';
+import { guarded } from '../sql/guarded.ts';
 import type { Database } from '../sql/open-database.ts';
 import { SET_ASIDE } from './suspects.ts';
-import type { MessageName, SetAside, Suspects } from './suspects.ts';
+import type { MessageName, SetAside } from './suspects.ts';
 
-export interface SqlSuspectsDeps {
+export interface SuspectsDeps {
   readonly db: Database;
   readonly mark: WorkMark;
   /** Tells the other nodes, and this one. */
@@ -27,18 +27,26 @@ const FIRST_OTHERS_MS = 10_000;
 /** A suspect that takes longer waits for something: the next one may be handled. */
 const ALONE_MS = 5000;
 
+const queried = guarded('suspect messages cannot be read or changed');
+
 /**
  * Counts what the former process of this node worked on when it died. When it cannot, it rejects with EngineError and leaves that to the
- * next start. `close` ends the waits of suspects.
+ * next start.
  */
-export async function openSqlSuspects(deps: SqlSuspectsDeps): Promise<Suspects & { close(): void }> {
-  const suspects = new CountedSuspects(deps);
+export async function openSuspects(deps: SuspectsDeps): Promise<Suspects> {
+  const suspects = new Suspects(deps);
   await suspects.open();
   return suspects;
 }
 
-class CountedSuspects implements Suspects {
-  readonly #deps: SqlSuspectsDeps;
+/**
+ * Finds the message that ends the service, and sets it aside when it did so twice (I10).
+ *
+ * What this process works on is named in a file. When the process dies, the next start of this node counts that for the message, and all
+ * nodes know it within two seconds. Waiting is not work: a process that is killed while a message waits for the CRM says nothing about it.
+ */
+export class Suspects {
+  readonly #deps: SuspectsDeps;
   readonly #startedAt: number;
   readonly #alone = new SerialByKey<string>();
   /** The number of processes that each message ended. Nearly always empty. */
@@ -46,7 +54,7 @@ class CountedSuspects implements Suspects {
   readonly #closing = new AbortController();
   #unlisten = () => {};
 
-  constructor(deps: SqlSuspectsDeps) {
+  constructor(deps: SuspectsDeps) {
     this.#deps = deps;
     this.#startedAt = deps.clock.monotonic();
   }
@@ -70,32 +78,41 @@ class CountedSuspects implements Suspects {
     this.#unlisten = onAnnounced(() => void this.#reload());
   }
 
+  /** Ends the waits of suspects. */
   close(): void {
     this.#unlisten();
     this.#closing.abort();
   }
 
+  /** Names the message again after a wait within `handle`. */
   workOn(message: MessageName): void {
     this.#deps.mark.name(keyOf(message));
   }
 
-  // Not async: nearly every message takes the first way.
+  /**
+   * Runs the work for a message at once. One that ended a process is a suspect: it waits until this process has run for a while, so that
+   * the others go first, and suspects are handled one at a time. When it is handled, nothing is held against it any more. One that ended
+   * two processes is not handled: the call resolves with `set_aside`. While the database is unavailable, this node goes by what it knows.
+   */
   handle<T>(message: MessageName, work: () => Promise<T>): Promise<T | typeof SET_ASIDE> {
     const key = keyOf(message);
     if (this.#deaths.has(key)) return this.#handleSuspect(message, key, work);
+    // Not in an async function: nearly every message comes here.
     this.#deps.mark.name(key);
     return work();
   }
 
+  /** Sets a message aside that ended an agent twice. */
   async setAside(message: MessageName): Promise<void> {
     await this.#add(message, MAX_DEATHS);
     this.#deps.count(message.kind);
     await this.#load();
   }
 
+  /** Lets a message be handled when it comes again. Resolves with false when it was not set aside. */
   async release(message: MessageName): Promise<boolean> {
     const { db, announce } = this.#deps;
-    const released = await guarded(() =>
+    const released = await queried(() =>
       db
         .deleteFrom('suspects')
         .where('kind', '=', message.kind)
@@ -110,8 +127,9 @@ class CountedSuspects implements Suspects {
     return released.deaths >= MAX_DEATHS;
   }
 
+  /** Resolves with the messages that are set aside, the newest first. */
   list(): Promise<SetAside[]> {
-    return guarded(async () => {
+    return queried(async () => {
       const rows = await this.#deps.db
         .selectFrom('suspects')
         .selectAll()
@@ -127,8 +145,9 @@ class CountedSuspects implements Suspects {
     });
   }
 
+  /** Forgets messages that ended no process since then. */
   async prune(before: number): Promise<void> {
-    await guarded(() => this.#deps.db.deleteFrom('suspects').where('at', '<', before).execute());
+    await queried(() => this.#deps.db.deleteFrom('suspects').where('at', '<', before).execute());
     await this.#load();
   }
 
@@ -173,10 +192,10 @@ class CountedSuspects implements Suspects {
   }
 
   /** Resolves with the number of processes that the message ended. */
-  #add({ kind, locationId, id }: MessageName, deaths: number): Promise<number> {
+  async #add({ kind, locationId, id }: MessageName, deaths: number): Promise<number> {
     const { db, clock, announce } = this.#deps;
-    return guarded(async () => {
-      const row = await db
+    const row = await queried(() =>
+      db
         .insertInto('suspects')
         .values({ kind, location_id: locationId, message_id: id, deaths, at: clock.now() })
         .onConflict((conflict) =>
@@ -185,14 +204,14 @@ class CountedSuspects implements Suspects {
             .doUpdateSet((old) => ({ deaths: old('suspects.deaths', '+', deaths), at: clock.now() })),
         )
         .returning('deaths')
-        .executeTakeFirstOrThrow();
-      await announce();
-      return row.deaths;
-    });
+        .executeTakeFirstOrThrow(),
+    );
+    await announce();
+    return row.deaths;
   }
 
   async #load(): Promise<void> {
-    const rows = await guarded(() => this.#deps.db.selectFrom('suspects').selectAll().execute());
+    const rows = await queried(() => this.#deps.db.selectFrom('suspects').selectAll().execute());
     this.#deaths = new Map(
       rows.map((row) => [
         keyOf({ kind: row.kind, locationId: row.location_id, id: row.message_id }),
@@ -221,13 +240,4 @@ function nameOf(key: string): MessageName | undefined {
   const end = head.length + Number(length);
   const [locationId, id] = [key.slice(head.length, end), key.slice(end)];
   return locationId === '' || id === '' ? undefined : { kind, locationId, id };
-}
-
-async function guarded<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    if (error instanceof EngineError) throw error;
-    throw new EngineError('sql', 'suspect messages cannot be read or changed', error);
-  }
 }

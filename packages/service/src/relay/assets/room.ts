@@ -7,7 +7,7 @@ import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
 import type { Host } from '../../platform/host.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import type { Slot } from '../../platform/slot.ts';
-import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Licenses } from '../accounts/licenses.ts';
 import type { Retention } from '../journal/retention.ts';
 import type { KeyedHash } from '../people/keyed-hash.ts';

@@ -13,7 +13,7 @@ import type { Texts } from '../journal/texts.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { Journal, JournalReader } from '../journal/journal.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
-import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { LeaseChecks } from '../switchboard/lease-fence.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';

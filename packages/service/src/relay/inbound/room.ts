@@ -5,7 +5,7 @@ import type { Host } from '../../platform/host.ts';
 import { Occurrence } from '../../platform/occurrence.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import { Slot } from '../../platform/slot.ts';
-import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { AssetsRoom } from '../assets/room.ts';
 import type { CrmRoom } from '../crm/room.ts';
 import type { SqlJournal } from '../journal/journal-sql.ts';

@@ -1,5 +1,5 @@
 import type { Host } from '../../platform/host.ts';
-import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
 import type { SqlJournal } from '../journal/journal-sql.ts';

@@ -6,7 +6,7 @@ import { Occurrence } from '../../platform/occurrence.ts';
 import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
 import type { Config } from '../../platform/settings/config.ts';
 import { Slot } from '../../platform/slot.ts';
-import type { Suspects } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import { Handovers } from '../accounts/handovers.ts';
 import type { Licenses } from '../accounts/licenses.ts';
 import type { CrmRoom } from '../crm/room.ts';
