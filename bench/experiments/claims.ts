@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import { systemClock } from '@footbridge/runtime/clock';
-import { createSqlGuids } from '@footbridge/service/relay/inbound/guids-sql';
+import { Guids } from '@footbridge/service/relay/inbound/guids-sql';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
 const MESSAGES = 6400;
@@ -14,7 +14,7 @@ const MESSAGES = 6400;
 const folder = await mkdtemp(join(tmpdir(), 'footbridge-claims-'));
 const file = join(folder, 'claims.sqlite');
 const database = await openDatabase({ engine: 'sqlite', file }, () => {});
-const guids = createSqlGuids({ database, clock: systemClock, owner: 'bench' });
+const guids = new Guids({ database, clock: systemClock, owner: 'bench' });
 
 async function rememberTogether(count: number): Promise<void> {
   const keys = Array.from({ length: count }, () => ({ locationId: 'bench', guid: randomUUID() }));

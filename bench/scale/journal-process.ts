@@ -3,8 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 import { newRequestId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
-import type { Guids } from '@footbridge/service/relay/inbound/guids';
-import { createSqlGuids } from '@footbridge/service/relay/inbound/guids-sql';
+import { Guids } from '@footbridge/service/relay/inbound/guids-sql';
 import { createSqlJournal } from '@footbridge/service/relay/journal/journal-sql';
 import type { SqlJournal } from '@footbridge/service/relay/journal/journal-sql';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
@@ -42,7 +41,7 @@ const calls = {
         log: silentLog,
         handleKeys: [randomBytes(32)],
       }),
-      guids: createSqlGuids({ database, clock: systemClock, owner: randomUUID() }),
+      guids: new Guids({ database, clock: systemClock, owner: randomUUID() }),
     };
   },
 

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { createSqlAssetIndex } from '../../relay/assets/asset-index-sql.ts';
-import { createSqlGuids } from '../../relay/inbound/guids-sql.ts';
+import { Guids } from '../../relay/inbound/guids-sql.ts';
 import { createSqlJournal } from '../../relay/journal/journal-sql.ts';
 import { keyedHash } from '../../relay/people/keyed-hash.ts';
 import { migrateSqlite } from './migrate-sqlite.ts';
@@ -126,7 +126,7 @@ describe('migrate', () => {
     const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [] });
     expect(await journal.show('guid')).toMatchObject({ id: 'in' });
     expect(await journal.show('msg')).toMatchObject({ id: 'out' });
-    const guids = createSqlGuids({ database, clock, owner: 'process-2' });
+    const guids = new Guids({ database, clock, owner: 'process-2' });
     expect(await guids.claim({ locationId: 'loc', guid: 'guid' }, 'new')).toEqual({
       kind: 'sent',
       entryId: null,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
 import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Guids } from './guids.ts';
+import type { Guids } from './guids-sql.ts';
 import type { MessageTrail, Recorded, StepName } from '../journal/journal.ts';
 import type { ConversationCalls, InboundCalls } from './crm-calls.ts';
 import {
@@ -41,7 +41,7 @@ describe('an inbound message with an earlier attempt', () => {
         },
       },
       {},
-      (guids) => ({ ...guids, claim: async () => ({ kind: 'sent', entryId }) }),
+      () => ({ claim: async () => ({ kind: 'sent', entryId }) }),
     );
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
     expect(recorded).toEqual([
@@ -67,7 +67,7 @@ describe('an inbound message with an earlier attempt', () => {
         },
       },
       {},
-      (guids) => ({ ...guids, claim: async () => ({ kind: 'sent', entryId: 'entry-1' }) }),
+      () => ({ claim: async () => ({ kind: 'sent', entryId: 'entry-1' }) }),
     );
     expect(await inbound.deliver(lease(), frame('g1'))).toEqual(delivered);
     expect([...ids]).toEqual([expect.not.stringMatching('entry-1')]);
@@ -208,15 +208,10 @@ describe('an inbound message with an earlier attempt', () => {
       let isAway = false;
       const unlessAway = <T>(call: () => Promise<T>) =>
         isAway ? Promise.reject(new EngineError('sql', 'away')) : call();
-      const failing = (guids: Guids): Guids => ({
-        claim: (...args) => unlessAway(() => guids.claim(...args)),
-        takeOver: (...args) => guids.takeOver(...args),
-        sent: (...args) => unlessAway(() => guids.sent(...args)),
-        rejected: (...args) => guids.rejected(...args),
-        released: (...args) => unlessAway(() => guids.released(...args)),
-        recordedForOthers: (...args) => guids.recordedForOthers(...args),
-        prune: (ms) => guids.prune(ms),
-        close: () => guids.close(),
+      const failing = (guids: Guids) => ({
+        claim: (...args: Parameters<Guids['claim']>) => unlessAway(() => guids.claim(...args)),
+        sent: (...args: Parameters<Guids['sent']>) => unlessAway(() => guids.sent(...args)),
+        released: (...args: Parameters<Guids['released']>) => unlessAway(() => guids.released(...args)),
       });
       const conversations: ConversationCalls = {
         find: async () => succeeded(['conversation-1']),

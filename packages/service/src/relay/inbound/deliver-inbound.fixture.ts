@@ -7,8 +7,7 @@ import { until } from '@footbridge/testkit/until';
 import { onTestFinished } from 'vitest';
 
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import { createSqlGuids } from './guids-sql.ts';
-import type { Guids } from './guids.ts';
+import { Guids } from './guids-sql.ts';
 import type { Recorded, StepName } from '../journal/journal.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
@@ -77,17 +76,18 @@ export async function setUp(
   post: InboundCalls['post'],
   more: Partial<InboundDeps> = {},
   contacts: Partial<ContactCalls> = {},
-  wrap: (guids: Guids) => Guids = (guids) => guids,
+  /** Replaces calls of the store that this process uses. Gets another store of the same process. */
+  replaced: (guids: Guids) => Partial<InboundDeps['guids']> = () => ({}),
 ): Promise<SetUp> {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   onTestFinished(() => database.close());
   const clock = new FakeClock();
   const steps: SetUp['steps'] = [];
   const epoch = { value: 1 };
-  const guids = (owner: string) => createSqlGuids({ database, clock, owner });
+  const guids = (owner: string) => new Guids({ database, clock, owner });
   const found = async () => succeeded('contact-1');
   const inbound = createInbound({
-    guids: wrap(guids('me')),
+    guids: Object.assign(guids('me'), replaced(guids('me'))),
     suspects: NO_SUSPECTS,
     calls: { post },
     contacts: { find: found, findAll: async () => succeeded([]), upsert: found, create: found, ...contacts },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../platform/errors.ts';
 import { CANCELLED, failed } from '../../platform/retry/attempt.ts';
 import type { Attempt } from '../../platform/retry/attempt.ts';
-import type { Guids } from './guids.ts';
+import type { Guids } from './guids-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import type { InboundMessage } from './crm-calls.ts';
 import {
@@ -124,16 +124,10 @@ describe('an inbound message', () => {
 
   it('I6 waits for the store, and is acknowledged even if it could not be marked', async () => {
     let away = 2;
-    const failing = (guids: Guids): Guids => ({
-      claim: (...args) =>
+    const failing = (guids: Guids) => ({
+      claim: (...args: Parameters<Guids['claim']>) =>
         away-- > 0 ? Promise.reject(new EngineError('sql', 'away')) : guids.claim(...args),
-      takeOver: (...args) => guids.takeOver(...args),
       sent: () => Promise.reject(new EngineError('sql', 'away')),
-      rejected: (...args) => guids.rejected(...args),
-      released: (...args) => guids.released(...args),
-      recordedForOthers: (...args) => guids.recordedForOthers(...args),
-      prune: (ms) => guids.prune(ms),
-      close: () => guids.close(),
     });
     const { inbound, clock } = await setUp(async () => posted, {}, {}, failing);
     const ack = inbound.deliver(lease(), frame('g1'));

@@ -7,7 +7,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 import { TransientMap } from '@footbridge/runtime/transient-map';
 
 import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
-import type { ClaimedGuid, GuidClaim, Guids } from './guids.ts';
+import type { ClaimedGuid, GuidClaim, Guids } from './guids-sql.ts';
 import type { Phones } from '../people/phones.ts';
 import type { Texts } from '../journal/texts.ts';
 import type { Slot } from '../../platform/slot.ts';
@@ -52,7 +52,7 @@ export interface Prepared {
 }
 
 export interface InboundDeps extends LeaseChecks {
-  readonly guids: Guids;
+  readonly guids: Pick<Guids, 'claim' | 'takeOver' | 'sent' | 'rejected' | 'released' | 'recordedForOthers'>;
   readonly suspects: Pick<Suspects, 'handle' | 'workOn' | 'setAside'>;
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;

@@ -3,13 +3,40 @@ import { sql } from 'kysely';
 import type { CompiledQuery } from 'kysely';
 
 import { nextTurn } from '../../platform/batcher.ts';
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database, OpenDatabase, Queries } from '../../platform/sql/open-database.ts';
 import { queriesBySize } from '../../platform/sql/queries-by-size.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import type { GuidClaim, GuidKey, Guids } from './guids.ts';
 
-export interface SqlGuidsDeps {
+/** The result of a claim. */
+export type GuidClaim = (
+  | ClaimedGuid
+  /** The CRM has the message. */
+  | { readonly kind: 'sent' }
+  /** Another process claimed the message at `claimedAt` and has not finished. */
+  | { readonly kind: 'held'; readonly owner: string; readonly claimedAt: number }
+) & {
+  /** The id of the journal entry that the first claim stored. Null when an earlier version of the service made that claim. */
+  readonly entryId: string | null;
+};
+
+/** This process delivers the message. */
+export interface ClaimedGuid {
+  readonly kind: 'claimed';
+  /** An earlier attempt may have reached the CRM. */
+  readonly uncertain: boolean;
+  /** The message was rejected, and the Mac sent it again. */
+  readonly isRedelivery: boolean;
+  /** No attempt that may have reached the CRM was made earlier, by the clock of the process that claimed it. */
+  readonly claimedAt: number;
+}
+
+export interface GuidKey {
+  readonly locationId: string;
+  readonly guid: string;
+}
+
+export interface GuidsDeps {
   readonly database: Queries;
   readonly clock: Clock;
   /** Identifies this process. A new value after every start. */
@@ -40,11 +67,14 @@ const MAX_CLAIM_DELAY_MS = 6;
 /** A mark waits this long to share a commit with claims. The CRM already has the message, so the delay costs nothing. */
 const MARK_DELAY_MS = 6;
 
-export function createSqlGuids(deps: SqlGuidsDeps): Guids {
-  return new BatchedGuids(deps);
-}
+const queried = guarded('inbound messages cannot be claimed: the database failed');
 
-class BatchedGuids implements Guids {
+/**
+ * Deduplicates inbound messages (I6): `(location, guid) → sending | sent | rejected | released`, claimed before the CRM is called and
+ * marked afterwards. A claim that has resolved survives a crash of this process. Claims of one turn of the event loop, and the `sent`
+ * marks of the last few milliseconds, share one transaction.
+ */
+export class Guids {
   readonly #db: Database;
   readonly #commit: OpenDatabase['commit'];
   readonly #clock: Clock;
@@ -60,7 +90,7 @@ class BatchedGuids implements Guids {
   #claimDelayMs = 0;
   readonly #running = new Set<Promise<void>>();
 
-  constructor({ database, clock, owner }: SqlGuidsDeps) {
+  constructor({ database, clock, owner }: GuidsDeps) {
     this.#db = database.db;
     this.#commit = database.commit;
     this.#clock = clock;
@@ -75,6 +105,11 @@ class BatchedGuids implements Guids {
     );
   }
 
+  /**
+   * Of simultaneous claims by several processes, exactly one process gets `claimed`. Any process can claim a rejected or released message.
+   * A process can repeat its own claim; with another `entryId` it is uncertain: the earlier delivery was neither marked nor released. The
+   * first claim stores `entryId`. Every later one returns the stored id, until the message is pruned.
+   */
   claim({ locationId, guid }: GuidKey, entryId: string): Promise<GuidClaim> {
     return new Promise((resolve, reject) => {
       this.#claims.push({ locationId, guid, entryId, claimedAt: this.#clock.now(), resolve, reject });
@@ -82,6 +117,10 @@ class BatchedGuids implements Guids {
     });
   }
 
+  /**
+   * Must resolve before the message is acknowledged to the Mac, which then forgets it. Without this mark, a lost message with the same
+   * text in another chat would be matched to this message of the CRM after a crash (I9).
+   */
   sent(key: GuidKey, crmMessageId: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#marks.push({ ...key, crmMessageId, resolve, reject });
@@ -89,19 +128,22 @@ class BatchedGuids implements Guids {
     });
   }
 
+  /** The Mac keeps the message until it is told to send it again. `uncertain`: an attempt may have reached the CRM. */
   rejected(key: GuidKey, uncertain: boolean): Promise<void> {
     return this.#end(key, { state: 'rejected', uncertain: uncertain ? 1 : 0 });
   }
 
+  /** This process no longer delivers the message, and the Mac sends it again. `uncertain`: an attempt may have reached the CRM. */
   released(key: GuidKey, uncertain: boolean): Promise<void> {
     return this.#end(key, { state: 'released', uncertain: uncertain ? 1 : 0 });
   }
 
+  /** Resolves with those of the CRM's message ids that are recorded for other messages of the location: each accounts for one (I9). */
   recordedForOthers(
     { locationId, guid }: GuidKey,
     crmMessageIds: readonly string[],
   ): Promise<ReadonlySet<string>> {
-    return guarded(async () => {
+    return queried(async () => {
       if (crmMessageIds.length === 0) return new Set();
       const rows = await this.#db
         .selectFrom('inbound_guids')
@@ -114,8 +156,9 @@ class BatchedGuids implements Guids {
     });
   }
 
+  /** Claims a message whose owner has ended: it is uncertain. Resolves with false when the owner finished it or another process was faster. */
   takeOver({ locationId, guid }: GuidKey, owner: string): Promise<boolean> {
-    return guarded(async () => {
+    return queried(async () => {
       const { numUpdatedRows } = await this.#db
         .updateTable('inbound_guids')
         .set({ owner: this.#owner, uncertain: 1, updated_at: this.#clock.now() })
@@ -128,8 +171,9 @@ class BatchedGuids implements Guids {
     });
   }
 
+  /** Deletes messages that were not changed for that long. Resolves with their number. */
   prune(olderThanMs: number): Promise<number> {
-    return guarded(async () => {
+    return queried(async () => {
       const cutoff = this.#clock.now() - olderThanMs;
       let pruned = 0;
       for (;;) {
@@ -155,7 +199,7 @@ class BatchedGuids implements Guids {
     { locationId, guid }: GuidKey,
     change: { readonly state: 'rejected' | 'released'; readonly uncertain: 0 | 1 },
   ): Promise<void> {
-    return guarded(async () => {
+    return queried(async () => {
       await this.#db
         .updateTable('inbound_guids')
         .set(change)
@@ -194,6 +238,7 @@ class BatchedGuids implements Guids {
     this.#running.add(run);
   }
 
+  /** Resolves when all pending calls are settled. */
   async close(): Promise<void> {
     this.#flush();
     await Promise.all(this.#running);
@@ -202,7 +247,7 @@ class BatchedGuids implements Guids {
   async #run(claims: PendingClaim[], marks: PendingMark[]): Promise<void> {
     try {
       const inserts = this.#insert(claims);
-      const results = await guarded(() => this.#commit([...inserts, ...this.#mark(marks)]));
+      const results = await queried(() => this.#commit([...inserts, ...this.#mark(marks)]));
       const inserted = results
         .slice(0, inserts.length)
         .reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
@@ -220,7 +265,7 @@ class BatchedGuids implements Guids {
 
   /** The claim of a message that was claimed before. */
   async #lookUp({ locationId, guid, entryId: newEntryId }: PendingClaim): Promise<GuidClaim> {
-    const row = await guarded(() =>
+    const row = await queried(() =>
       this.#db
         .selectFrom('inbound_guids')
         .select(['state', 'owner', 'uncertain', 'created_at', 'entry_id'])
@@ -248,7 +293,7 @@ class BatchedGuids implements Guids {
     const now = this.#clock.now();
     const uncertain = row.uncertain === 1;
     const claimedAt = uncertain ? row.created_at : now;
-    const { numUpdatedRows } = await guarded(() =>
+    const { numUpdatedRows } = await queried(() =>
       this.#db
         .updateTable('inbound_guids')
         .set({ state: 'sending', owner: this.#owner, created_at: claimedAt, updated_at: now })
@@ -282,13 +327,4 @@ function updateQuery(db: Database, count: number): CompiledQuery {
   return sql`update inbound_guids set state = 'sent', crm_message_id = v.column3
     from (values ${rows}) as v
     where inbound_guids.location_id = v.column1 and inbound_guids.guid = v.column2`.compile(db);
-}
-
-async function guarded<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    if (error instanceof EngineError) throw error;
-    throw new EngineError('sql', 'inbound messages cannot be claimed: the database failed', error);
-  }
 }

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
-import { createSqlGuids } from './guids-sql.ts';
+import { Guids } from './guids-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
 import type { ConversationCalls, InboundMessage, MessagePage, StoredMessage } from './crm-calls.ts';
@@ -113,7 +113,7 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
         const result = await call(...given);
         return alive.yes ? result : never;
       };
-    const guids = createSqlGuids({ database, clock, owner: `process-${++processes}` });
+    const guids = new Guids({ database, clock, owner: `process-${++processes}` });
     kill = () => {
       alive.yes = false;
       return guids.close();
@@ -127,8 +127,6 @@ async function setUp(fates: Fate[] = [], more: Partial<InboundDeps> = {}) {
         rejected: whileAlive((...given) => guids.rejected(...given)),
         released: whileAlive((...given) => guids.released(...given)),
         recordedForOthers: whileAlive((...given) => guids.recordedForOthers(...given)),
-        prune: (...given) => guids.prune(...given),
-        close: () => guids.close(),
       },
       suspects: NO_SUSPECTS,
       calls: {

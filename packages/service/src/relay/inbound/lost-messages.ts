@@ -3,7 +3,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import { succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
-import type { Guids } from './guids.ts';
+import type { Guids } from './guids-sql.ts';
 import type { ConversationCalls, StoredMessage } from './crm-calls.ts';
 import type { ContactCalls } from '../crm/contact-calls.ts';
 import type { InboundJob } from './inbound-job.ts';

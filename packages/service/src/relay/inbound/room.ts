@@ -20,7 +20,7 @@ import type { Inbound } from './deliver-inbound.ts';
 import { uncertainDeliveries } from './find-uncertain.ts';
 import { OPEN } from './gate.ts';
 import type { Deliver, Gate } from './gate.ts';
-import { createSqlGuids } from './guids-sql.ts';
+import { Guids } from './guids-sql.ts';
 import { createInboundCalls } from './inbound-calls-http.ts';
 import { createPrepareAttachments } from './prepare-attachments.ts';
 import { createUploadCalls } from './upload-calls-http.ts';
@@ -57,7 +57,7 @@ export function openInbound(
   { crm: settings }: Pick<Config, 'crm'>,
 ): InboundRoom {
   const { metrics, database, clock, node } = host;
-  const guids = createSqlGuids({ database, clock, owner: node });
+  const guids = new Guids({ database, clock, owner: node });
   const conversations = createConversationCalls(crm.client);
   const inbound = createInbound({
     ...host,
