@@ -10,7 +10,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { createSqlAssetIndex } from '../../relay/assets/asset-index-sql.ts';
+import { createAssetIndex } from '../../relay/assets/asset-index-sql.ts';
 import { Guids } from '../../relay/inbound/guids-sql.ts';
 import { createSqlJournal } from '../../relay/journal/journal-sql.ts';
 import { keyedHash } from '../../relay/people/keyed-hash.ts';
@@ -150,7 +150,7 @@ describe('migrate', () => {
           ('c', 'free', 'c', 'image/png', 40, '', 1, 9), ('d', 'unknown', 'd', 'image/png', 80, '', 1, 9)`);
     sqlite.close();
     const database = await openDatabase({ engine: 'sqlite', file }, () => {});
-    const index = createSqlAssetIndex({ database, clock: new FakeClock(), hashes: () => [] });
+    const index = createAssetIndex({ database, clock: new FakeClock(), hashes: () => [] });
     expect(await index.totals({ licenseId: 'lic' })).toEqual({ count: 2, bytes: 30 });
     await database.close();
   });

@@ -7,8 +7,10 @@ import type { OpenDatabase } from './open-database.ts';
 
 const POSTGRES = await hasPostgres();
 
+type Tests = (open: () => Promise<OpenDatabase>, engine: OpenDatabase['engine']) => void;
+
 /** Runs tests on SQLite and on PostgreSQL, where it can be started. `open` resolves with a new database, which is closed after the test. */
-export function onBothDatabases(what: string, tests: (open: () => Promise<OpenDatabase>) => void): void {
+export function onBothDatabases(what: string, tests: Tests): void {
   const opened: OpenDatabase[] = [];
   const keep = async (opening: Promise<OpenDatabase>): Promise<OpenDatabase> => {
     const database = await opening;
@@ -19,7 +21,7 @@ export function onBothDatabases(what: string, tests: (open: () => Promise<OpenDa
 
   describe(`${what} in SQLite`, () => {
     afterEach(closeAll);
-    tests(() => keep(openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})));
+    tests(() => keep(openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})), 'sqlite');
   });
 
   describe.skipIf(!POSTGRES)(`${what} in PostgreSQL`, () => {
@@ -29,8 +31,10 @@ export function onBothDatabases(what: string, tests: (open: () => Promise<OpenDa
     });
     afterEach(closeAll);
     afterAll(() => server?.stop());
-    tests(async () =>
-      keep(openDatabase({ engine: 'postgres', url: (await server?.createDatabase()) ?? '' }, () => {})),
+    tests(
+      async () =>
+        keep(openDatabase({ engine: 'postgres', url: (await server?.createDatabase()) ?? '' }, () => {})),
+      'postgres',
     );
   });
 }

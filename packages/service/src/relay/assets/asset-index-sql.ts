@@ -3,24 +3,53 @@ import type { Selectable } from 'kysely';
 
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import type { AssetIndex, AssetRecord } from './asset-index.ts';
 import { recountTotals } from './asset-totals-sql.ts';
 
-export interface SqlAssetIndexDeps {
+/** The metadata of a stored file. */
+export interface AssetRecord {
+  readonly id: string;
+  readonly locationId: string;
+  /** The license of the Mac that sent the file; null for a file of an earlier version. */
+  readonly licenseId: string | null;
+  readonly name: string;
+  readonly contentType: string;
+  readonly size: number;
+  /** Hex. */
+  readonly sha256: string;
+  /** For a converted file: the id of the original, which is stored too. */
+  readonly originalId: string | null;
+  /** What the conversion lost, or why the file was not converted. */
+  readonly note: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export interface AssetTotals {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+export interface AssetIndexDeps {
   readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Hashes of a phone number or an address: by the newest key first, then by older ones. */
   readonly hashes: (handle: string) => readonly string[];
 }
 
-export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDeps): AssetIndex {
+/**
+ * The names, owners and expiry of stored files. The bytes are in the asset store: a record is added after its bytes are stored and
+ * removed after they are deleted. Errors of the database are thrown unchanged.
+ */
+export function createAssetIndex({ database, clock, hashes }: AssetIndexDeps) {
   const { db, engine } = database;
   return {
-    async recount() {
+    /** Corrects the totals after nodes of an earlier version added or removed files without updating them. */
+    async recount(): Promise<void> {
       // A SQLite database has one node, so no other version writes to it.
       if (engine === 'postgres') await recountTotals(db);
     },
-    async add(record) {
+
+    async add(record: AssetRecord): Promise<void> {
       await db.transaction().execute(async (tx) => {
         await tx
           .insertInto('assets')
@@ -49,7 +78,9 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
           .execute();
       });
     },
-    async find(id) {
+
+    /** Resolves with undefined when the record does not exist or has expired. */
+    async find(id: string): Promise<AssetRecord | undefined> {
       const row = await db
         .selectFrom('assets')
         .selectAll()
@@ -58,7 +89,9 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
         .executeTakeFirst();
       return row && toRecord(row);
     },
-    async expired(limit) {
+
+    /** Resolves with expired records, oldest first. */
+    async expired(limit: number): Promise<AssetRecord[]> {
       const rows = await db
         .selectFrom('assets')
         .selectAll()
@@ -68,7 +101,8 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
         .execute();
       return rows.map(toRecord);
     },
-    async remove(id) {
+
+    async remove(id: string): Promise<void> {
       await db.transaction().execute(async (tx) => {
         const removed = await tx
           .deleteFrom('assets')
@@ -89,7 +123,9 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
           .execute();
       });
     },
-    async setSender(id, handle) {
+
+    /** Records who sent a file, and its original. The phone number or email address is stored as a keyed hash. */
+    async setSender(id: string, handle: string): Promise<void> {
       const [hash = null] = hashes(handle);
       await db
         .updateTable('assets')
@@ -102,7 +138,9 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
         )
         .execute();
     },
-    async ofSender(handle, locationIds) {
+
+    /** Resolves with the files that a person sent, expired ones included, oldest first. `locationIds` undefined: all locations. */
+    async ofSender(handle: string, locationIds?: readonly string[]): Promise<AssetRecord[]> {
       if (locationIds?.length === 0) return [];
       let query = db
         .selectFrom('assets')
@@ -112,14 +150,20 @@ export function createSqlAssetIndex({ database, clock, hashes }: SqlAssetIndexDe
       if (locationIds !== undefined) query = query.where('location_id', 'in', [...locationIds]);
       return (await query.execute()).map(toRecord);
     },
-    async keepFor(locationId, ms) {
+
+    /** Changes how long the files of a location are kept, from when each was stored. */
+    async keepFor(locationId: string, ms: number): Promise<void> {
       await db
         .updateTable('assets')
         .set((asset) => ({ expires_at: asset('created_at', '+', ms) }))
         .where('location_id', '=', locationId)
         .execute();
     },
-    async totals(of) {
+
+    /** Sums up one location or one license, or all of them. */
+    async totals(
+      of?: { readonly locationId: string } | { readonly licenseId: string },
+    ): Promise<AssetTotals> {
       if (of !== undefined && 'licenseId' in of) {
         const total = await db
           .selectFrom('license_asset_totals')
@@ -170,3 +214,5 @@ const toRecord = (row: Selectable<Schema['assets']>): AssetRecord => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
 });
+
+export type AssetIndex = ReturnType<typeof createAssetIndex>;

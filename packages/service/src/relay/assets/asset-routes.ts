@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { RequestError } from '../../platform/errors.ts';
 import { asAssetId } from './assets.ts';
 import type { Assets } from './assets.ts';
-import type { AssetIndex } from './asset-index.ts';
+import type { AssetIndex } from './asset-index-sql.ts';
 import { assetResponse } from './asset-response.ts';
 
 export interface AssetRoutesDeps {

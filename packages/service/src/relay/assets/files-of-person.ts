@@ -1,6 +1,6 @@
 import type { Host, Person } from '../../platform/host.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
-import type { AssetIndex } from './asset-index.ts';
+import type { AssetIndex } from './asset-index-sql.ts';
 import { asAssetId } from './assets.ts';
 import type { Assets } from './assets.ts';
 

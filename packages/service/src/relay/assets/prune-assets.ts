@@ -1,6 +1,6 @@
 import { asAssetId } from './assets.ts';
 import type { Assets } from './assets.ts';
-import type { AssetIndex } from './asset-index.ts';
+import type { AssetIndex } from './asset-index-sql.ts';
 
 const BATCH_SIZE = 200;
 

@@ -12,8 +12,8 @@ import type { Licenses } from '../accounts/licenses.ts';
 import type { Retention } from '../journal/retention.ts';
 import type { KeyedHash } from '../people/keyed-hash.ts';
 import { createAssetConverter } from './asset-converter-disk.ts';
-import type { AssetIndex } from './asset-index.ts';
-import { createSqlAssetIndex } from './asset-index-sql.ts';
+import type { AssetIndex } from './asset-index-sql.ts';
+import { createAssetIndex } from './asset-index-sql.ts';
 import { assetRoutes } from './asset-routes.ts';
 import { openDiskAssets } from './assets-disk.ts';
 import type { Assets } from './assets.ts';
@@ -44,7 +44,7 @@ export async function openAssets(
 ): Promise<AssetsRoom> {
   const { database, clock, log } = host;
   const assets = await openStore(settings, join(dataDir, 'assets/incoming'));
-  const index = createSqlAssetIndex({ database, clock, hashes: (handle) => hashes.handle(handle) });
+  const index = createAssetIndex({ database, clock, hashes: (handle) => hashes.handle(handle) });
   const converter = await Converter.open(join(dataDir, 'converter'), log, { program: ATTACHMENT_PROGRAM });
   host.stops('converter', () => converter.close());
   host.expires('asset.prune_failed', async () => {

@@ -9,7 +9,7 @@ import type { Log } from '@footbridge/runtime/log';
 import type { AssetId, Assets } from './assets.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
-import type { AssetIndex, AssetRecord } from './asset-index.ts';
+import type { AssetIndex, AssetRecord } from './asset-index-sql.ts';
 import { Quotas } from './quotas.ts';
 import type { QuotaReason, StoreWithin } from './quotas.ts';
 

@@ -1,7 +1,7 @@
 import { countAssets } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
-import type { AssetIndex } from './asset-index.ts';
+import type { AssetIndex } from './asset-index-sql.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 /** `GET /operator/assets`: the number and total size of stored attachments, of one location or of the Macs of one license. */

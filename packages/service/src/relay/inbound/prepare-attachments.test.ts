@@ -5,7 +5,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
-import type { AssetRecord } from '../assets/asset-index.ts';
+import type { AssetRecord } from '../assets/asset-index-sql.ts';
 import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt } from '../../platform/retry/attempt.ts';
 import { Cancellation } from '../../platform/retry/cancellation.ts';

@@ -10,7 +10,7 @@ import type { SignalSource } from '../../platform/retry/cancellation.ts';
 import { retry } from '../../platform/retry/retry.ts';
 import type { RetryPolicy } from '../../platform/retry/retry.ts';
 import { backoff } from '../../platform/retry/retry-policies.ts';
-import type { AssetIndex, AssetRecord } from '../assets/asset-index.ts';
+import type { AssetIndex, AssetRecord } from '../assets/asset-index-sql.ts';
 
 export interface CrmFile {
   readonly locationId: string;
