@@ -82,7 +82,7 @@ describe('footbridge doctor', () => {
     const { code, findings, of } = await doctor();
     expect(code).toBe(9);
     expect(of('OAuth')).toMatchObject([
-      { state: 'fail', remedy: expect.stringContaining('CRM_OAUTH_CLIENT_SECRET, CRM_OAUTH_TOKEN_URL') },
+      { state: 'fail', next: expect.stringContaining('CRM_OAUTH_CLIENT_SECRET, CRM_OAUTH_TOKEN_URL') },
     ]);
     expect(of('keys')).toMatchObject([
       { state: 'pass' },
@@ -92,7 +92,7 @@ describe('footbridge doctor', () => {
     expect(of('public URL')).toMatchObject([
       { state: 'warn', sentence: expect.stringContaining('BASE_URL is not set') },
     ]);
-    expect(findings.filter(({ state, remedy }) => (state === 'pass') === (remedy !== undefined))).toEqual([]);
+    expect(findings.filter(({ state, next }) => (state === 'pass') === (next !== undefined))).toEqual([]);
     expect((await text()).stdout).toMatch(/✖.* OAuth .* missing\n +Next: set CRM_OAUTH_CLIENT_SECRET/);
   });
 
@@ -115,6 +115,8 @@ describe('footbridge doctor', () => {
         check: 'public URL',
         state: 'fail',
         sentence: expect.stringMatching(sentence),
+        next: expect.any(String),
+        // Its former name.
         remedy: expect.any(String),
       },
     ]);
@@ -140,6 +142,6 @@ describe('footbridge doctor', () => {
       env: { FOOTBRIDGE_OPERATOR_URL: 'http://127.0.0.1:1', OPERATOR_TOKEN: 'x' },
     });
     expect(code).toBe(9);
-    expect(JSON.parse(stdout)).toMatchObject({ check: 'service', state: 'fail', remedy: expect.any(String) });
+    expect(JSON.parse(stdout)).toMatchObject({ check: 'service', state: 'fail', next: expect.any(String) });
   });
 });

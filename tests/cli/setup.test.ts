@@ -124,7 +124,7 @@ describe('footbridge crm check', () => {
       expect([name, of(name)?.['state']]).toEqual([name, 'pass']);
     expect(of(`${LOCATION} webhook`)).toMatchObject({
       state: 'warn',
-      remedy: expect.stringContaining(`${bridge.url}/crm/webhook`),
+      next: expect.stringContaining(`${bridge.url}/crm/webhook`),
     });
     expect(await check(env, '--location', 'other')).toMatchObject({ code: 5 });
   });
@@ -138,11 +138,11 @@ describe('footbridge crm check', () => {
     expect(code).toBe(9);
     expect(of('provider')).toMatchObject({
       state: 'fail',
-      remedy: expect.stringContaining('CRM_CONVERSATION_PROVIDER_ID'),
+      next: expect.stringContaining('CRM_CONVERSATION_PROVIDER_ID'),
     });
     expect(of(`${LOCATION} contacts.readonly`)).toMatchObject({
       state: 'fail',
-      remedy: expect.stringContaining('add the scope contacts.readonly'),
+      next: expect.stringContaining('add the scope contacts.readonly'),
     });
   });
 });

@@ -215,7 +215,7 @@ function isClear(text: string, isTTY: boolean): boolean {
   if (/internal error|\n {4}at /.test(text)) return false;
   if (isTTY) return first.includes('✖') && rest.length <= 1 && rest.every((line) => /^ *Next: /.test(line));
   const line = JSON.parse(first) as object;
-  return rest.length === 0 && ('error' in line || 'remedy' in line);
+  return rest.length === 0 && ('error' in line || 'next' in line);
 }
 
 const program = await createProgram(recordedIo());

@@ -1,7 +1,8 @@
+import { fail, pass, warn } from '@footbridge/runtime/finding';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
-import { fail, pass, printFindings, warn } from '../finding.ts';
+import { printFindings } from '../print-findings.ts';
 import { runMaintenance } from '../run-maintenance.ts';
 
 const EXAMPLES = `

@@ -1,13 +1,14 @@
-import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { checkCrm as checkCrmCalls, listRejections, showCrmApp } from '@footbridge/protocol/operator/crm';
 import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import { fail, pass, warn } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
 import type { Command } from 'commander';
 
 import { CliError, EXIT } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import { fail, pass, printFindings, warn } from '../finding.ts';
-import type { Finding } from '../finding.ts';
+import { printFindings } from '../print-findings.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 

@@ -1,18 +1,19 @@
 import { createRequire } from 'node:module';
 
-import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
-import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { listRejections } from '@footbridge/protocol/operator/crm';
+import { everyPage } from '@footbridge/protocol/operator/every-page';
 import { showReadiness } from '@footbridge/protocol/operator/session';
 import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
-import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
+import type { SignatureStep } from '@footbridge/protocol/signature-steps';
+import { fail, pass, warn } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
 import type { Command } from 'commander';
 
 import { CliError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
-import { fail, pass, printFindings, warn } from '../finding.ts';
-import type { Finding } from '../finding.ts';
+import { printFindings } from '../print-findings.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { listKeys } from '../trusted-keys.ts';
 import { allIssues } from './issues.ts';

@@ -10,7 +10,7 @@ import { CliError, EXIT, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import type { CommandContext } from '../command-context.ts';
 import { updateEnvFile } from '../env-file.ts';
-import { printFindings } from '../finding.ts';
+import { printFindings } from '../print-findings.ts';
 import type { Environment } from '../io.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { httpUrl, seconds } from '../option-values.ts';
