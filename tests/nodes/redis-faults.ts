@@ -1,4 +1,4 @@
-// What Redis does to 40 webhooks a second: node scripts/run.mjs tests/nodes/redis-faults.ts [--only TEXT] [--seed 1]
+// What faults of Redis do to 40 webhooks a second (npm run siege has the same rows): node scripts/run.mjs tests/nodes/redis-faults.ts [--only TEXT] [--seed 1]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
