@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 const RUNTIME: Record<string, readonly string[]> = {
   agent: ['@parseaple/typedstream', 'commander', 'undici', 'ws'],
   cli: ['commander'],
+  conformance: [],
   kit: [],
   maintenance: ['kysely', 'pg', 'pg-copy-streams'],
   media: ['@audio/decode-amr', 'gifenc', 'opus-decoder', 'wasm-media-encoders'],

@@ -76,6 +76,7 @@ describe('a violation is reported', () => {
     ['the agent imports the service', 'agent/src/broken.ts', '@footbridge/service/platform/errors'],
     ['media imports the service', 'media/src/broken.ts', '@footbridge/service/platform/errors'],
     ['the command line imports media', 'cli/src/broken.ts', '@footbridge/media/sniff'],
+    ['the conformance checks import the command line', 'conformance/src/broken.ts', '@footbridge/cli/output'],
     ['the command line imports maintenance', 'cli/src/broken.ts', '@footbridge/maintenance/backup'],
     [
       'maintenance imports a feature',
@@ -107,6 +108,7 @@ describe('a violation is reported', () => {
     'agent/src/flows/outbound',
     'agent/bin',
     'cli/src',
+    'conformance/src',
     'demo/src',
     'kit/src',
     'maintenance/src',

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-import { RULES } from '@footbridge/cli/conformance/rules';
+import { RULES } from '@footbridge/conformance/rules';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startCrm } from '@footbridge/testkit/crm';
 import { freePort } from '@footbridge/testkit/ports';

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
 
+import { runConformance } from '@footbridge/conformance/run-conformance';
+import { openListener } from '@footbridge/conformance/webhook-listener';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
@@ -7,8 +9,6 @@ import { CliError, EXIT, usageError } from '../cli-error.ts';
 import { contextOf } from '../command-context.ts';
 import { createPerson } from '../conformance/create-person.ts';
 import { printInstructions, printResult, printVerdict } from '../conformance/print-results.ts';
-import { runConformance } from '../conformance/run-conformance.ts';
-import { openListener } from '../conformance/webhook-listener.ts';
 import { reportWriters } from '../conformance/write-reports.ts';
 import { withCleanup } from '../io.ts';
 import { collect, httpUrl, phoneNumber, seconds, wholeNumber } from '../option-values.ts';

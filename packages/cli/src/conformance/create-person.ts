@@ -1,6 +1,7 @@
+import type { Person } from '@footbridge/conformance/person';
+
 import type { Io } from '../io.ts';
 import { ask } from '../prompt.ts';
-import type { Person } from './person.ts';
 
 export function createPerson(io: Io, noInput: boolean): Person {
   const isPresent = !noInput && io.stdin.isTTY === true && io.stderr.isTTY === true;

@@ -1,13 +1,13 @@
 import { styleText } from 'node:util';
 
+import type { CheckResult, State } from '@footbridge/conformance/check';
+import { countOf, verdictOf } from '@footbridge/conformance/report';
+import type { ConformanceReport } from '@footbridge/conformance/report';
 import { printable } from '@footbridge/runtime/printable';
 
 import { EXIT, ExitError } from '../cli-error.ts';
 import type { OutStream } from '../io.ts';
 import type { Output } from '../output.ts';
-import type { CheckResult, State } from './check.ts';
-import { countOf, verdictOf } from './report.ts';
-import type { ConformanceReport } from './report.ts';
 
 const MARKS = {
   pass: ['green', '✔'],

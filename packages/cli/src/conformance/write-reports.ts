@@ -1,11 +1,12 @@
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
+import { renderBadge } from '@footbridge/conformance/badge';
+import type { ConformanceReport } from '@footbridge/conformance/report';
+import { renderHtml } from '@footbridge/conformance/report-html';
+import { renderJunit } from '@footbridge/conformance/report-junit';
+
 import { CliError, usageError } from '../cli-error.ts';
-import { renderBadge } from './badge.ts';
-import type { ConformanceReport } from './report.ts';
-import { renderHtml } from './report-html.ts';
-import { renderJunit } from './report-junit.ts';
 
 export interface ReportFiles {
   readonly junit?: string;
