@@ -6,15 +6,35 @@ import { sql } from 'kysely';
 import type { Selectable, Transaction } from 'kysely';
 
 import { batches } from '../../platform/batcher.ts';
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
-import { CLAIM_MS } from './alert-outbox.ts';
-import type { AlertOutbox, EnqueueOptions } from './alert-outbox.ts';
-import { SAME_ISSUE_MS } from './issues.ts';
+import { SAME_ISSUE_MS } from './issues-sql.ts';
 import { MAX_LOCATIONS, MAX_TIMES_AN_HOUR } from './alerts.ts';
-import type { AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
+import type { Alert, AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
+
+export interface EnqueueOptions {
+  /** An issue that is still open this long after its last alert gets a reminder; null: never. */
+  readonly reminderMs: number | null;
+  /** Divides the changes of one moment into alerts. Every change must be in exactly one of them. */
+  readonly group: (changes: Alert['changes']) => readonly Alert['changes'][];
+}
+
+export interface ClaimedAlert {
+  readonly alert: Alert;
+  /** The attempts so far, without this one. */
+  readonly attempts: number;
+  readonly createdAt: number;
+}
+
+/** What is known about the alerts of a receiver. */
+export interface ReceiverState {
+  readonly pending: number;
+  readonly lastSentAt: number | null;
+  /** Why the last attempt for the oldest alert failed, if it did. */
+  readonly lastError: string | null;
+}
 
 type IssueRow = Selectable<Schema['issues']>;
 
@@ -35,6 +55,8 @@ interface Wanted {
   readonly without: readonly string[];
 }
 
+/** Much longer than an attempt: the clocks of nodes may differ by minutes. */
+export const CLAIM_MS = 300_000;
 /** Older changes are not news. Longer than quiet hours. */
 const MAX_AGE_MS = 3 * 86_400_000;
 /** Changes taken in one transaction. The next call takes the others. */
@@ -43,17 +65,27 @@ const HOUR_MS = 3_600_000;
 /** A change that is not held back is told within a few seconds. */
 const HELD_MS = 30_000;
 
-export interface SqlAlertOutboxDeps {
+export interface AlertOutboxDeps {
   readonly db: Database;
   readonly clock: Clock;
   /** Whether other nodes use the database. If not, a claim of another process belongs to one that has ended. */
   readonly otherNodes: boolean;
 }
 
-export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDeps): AlertOutbox {
+const queried = guarded('alerts cannot be read or changed');
+
+/** The alerts that wait for their receivers, shared by all nodes. */
+export function createAlertOutbox({ db, clock, otherNodes }: AlertOutboxDeps) {
   return {
-    enqueue: (receiver, options) =>
-      withEngineError(async () => {
+    /**
+     * Makes an alert for each change of an issue that has none yet for this receiver. A change gets one alert per receiver, however many
+     * nodes call it and wherever they crash: the change and its alert are written in one transaction. A new receiver is told about the
+     * issues that are open, not about those that were closed before. An issue that opened again is told once more as a reminder, and then
+     * as closed once it has been closed for `SAME_ISSUE_MS`. Changes about a license wait while the receiver was told about it
+     * `MAX_TIMES_AN_HOUR` times within an hour.
+     */
+    enqueue: (receiver: ReceiverName, options: EnqueueOptions): Promise<void> =>
+      queried(async () => {
         const { reminderMs, group } = options;
         const now = clock.now();
         const all = await dueChanges(db, { receiver, reminderMs, now, without: [] });
@@ -67,8 +99,13 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
         await db.transaction().execute((tx) => add(tx, receiver, due, { group, isHeldBack }, now));
       }),
 
-    claim: (receiver, node) =>
-      withEngineError(async () => {
+    /**
+     * Resolves with the oldest alert of a receiver that was not sent, if its time has come and no other node has claimed it. Alerts of a
+     * receiver are therefore sent one at a time, in order. A claim ends with `sent`, `failed` or `giveUp`, or after `CLAIM_MS` when its
+     * node is gone; without other nodes, it ends as soon as its process is gone.
+     */
+    claim: (receiver: ReceiverName, node: string): Promise<ClaimedAlert | undefined> =>
+      queried(async () => {
         const now = clock.now();
         const oldest = await db
           .selectFrom('alerts')
@@ -103,8 +140,8 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
         };
       }),
 
-    sent: (id) =>
-      withEngineError(async () => {
+    sent: (id: string): Promise<void> =>
+      queried(async () => {
         await db
           .updateTable('alerts')
           .set({ done_at: clock.now(), outcome: 'sent', error: null, claimed_until: 0 })
@@ -112,8 +149,8 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
           .execute();
       }),
 
-    failed: (id, reason, retryInMs) =>
-      withEngineError(async () => {
+    failed: (id: string, reason: string, retryInMs: number): Promise<void> =>
+      queried(async () => {
         await db
           .updateTable('alerts')
           .set((eb) => ({
@@ -126,8 +163,8 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
           .execute();
       }),
 
-    giveUp: (id, reason) =>
-      withEngineError(async () => {
+    giveUp: (id: string, reason: string): Promise<void> =>
+      queried(async () => {
         await db
           .updateTable('alerts')
           .set({ done_at: clock.now(), outcome: 'given_up', error: reason, claimed_until: 0 })
@@ -135,8 +172,8 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
           .execute();
       }),
 
-    stateOf: (receiver) =>
-      withEngineError(async () => {
+    stateOf: (receiver: ReceiverName): Promise<ReceiverState> =>
+      queried(async () => {
         const waiting = await db
           .selectFrom('alerts')
           .select((eb) => eb.fn.countAll().as('count'))
@@ -164,8 +201,9 @@ export function createSqlAlertOutbox({ db, clock, otherNodes }: SqlAlertOutboxDe
         };
       }),
 
-    prune: (before) =>
-      withEngineError(async () => {
+    /** Deletes alerts that were sent or given up before this time, and the changes of issues that no longer exist. */
+    prune: (before: number): Promise<void> =>
+      queried(async () => {
         await db.deleteFrom('alerts').where('done_at', '<', before).execute();
         await db
           .deleteFrom('alert_changes')
@@ -433,10 +471,4 @@ const CHANGES = list(
   ),
 );
 
-async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    throw new EngineError('sql', 'alerts cannot be read or changed', error);
-  }
-}
+export type AlertOutbox = ReturnType<typeof createAlertOutbox>;

@@ -2,7 +2,7 @@ import { showAlerts, testAlerts } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
 import type { AlertSender } from './send-alerts.ts';
-import type { AlertOutbox } from './alert-outbox.ts';
+import type { AlertOutbox } from './alert-outbox-sql.ts';
 import type { AlertReceiver } from './alerts.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

@@ -7,7 +7,7 @@ import type { Feature, Host } from '../../platform/host.ts';
 import type { LateClockGuard } from '../../platform/late-clock-guard.ts';
 import type { AlertsConfig, Config } from '../../platform/settings/config.ts';
 import type { Relay } from '../../relay/relay.ts';
-import { createSqlAlertOutbox } from './alert-outbox-sql.ts';
+import { createAlertOutbox } from './alert-outbox-sql.ts';
 import { alertsRoutes } from './alerts-routes.ts';
 import { createSlackReceiver } from './alerts-slack.ts';
 import { createSmtpReceiver } from './alerts-smtp.ts';
@@ -16,7 +16,7 @@ import { createWebhookReceiver } from './alerts-webhook.ts';
 import type { AlertReceiver } from './alerts.ts';
 import { doubtfulClock } from './find-doubtful-clock.ts';
 import { fullDisk } from './find-full-disk.ts';
-import { createSqlIssues } from './issues-sql.ts';
+import { createIssues } from './issues-sql.ts';
 import { issuesRoutes } from './issues-routes.ts';
 import { MacHistory } from './mac-history.ts';
 import { overviewRoutes } from './overview-routes.ts';
@@ -36,7 +36,7 @@ export const issues: Feature<Pick<Relay, 'journal' | 'accounts'>, IssuesSettings
   start(host, { journal, accounts }, settings) {
     const { db, clock, log, metrics, node } = host;
     const kept = settings.retentionDays * DAY_MS;
-    const stored = createSqlIssues({ db, clock });
+    const stored = createIssues({ db, clock });
     const macHistory = new MacHistory(() => clock.now());
     host.finds({
       async find() {
@@ -99,7 +99,7 @@ async function withLicenses(
 
 function startAlerts(host: Host, { alerts }: Pick<Config, 'alerts'>, kept: number): void {
   const { db, clock, metrics } = host;
-  const outbox = createSqlAlertOutbox({ db, clock, otherNodes: !host.isSingleNode });
+  const outbox = createAlertOutbox({ db, clock, otherNodes: !host.isSingleNode });
   const receivers = receiversOf(alerts, () => clock.now());
   const { quietHours, reminderMs } = alerts;
   const sender = new AlertSender({

@@ -2,7 +2,7 @@ import { listIssues } from '@footbridge/protocol/operator/watching';
 import type { FastifyInstance } from 'fastify';
 
 import { readVisible } from './visible-issues.ts';
-import type { Issue, Issues } from './issues.ts';
+import type { Issue, Issues } from './issues-sql.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
 import { readPage, readTimedPlace, timedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

@@ -5,20 +5,42 @@ import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
 import { batches } from '../../platform/batcher.ts';
-import { EngineError } from '../../platform/errors.ts';
+import type { Finding } from '../../platform/findings.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
-import { SAME_ISSUE_MS } from './issues.ts';
-import type { Finding } from '../../platform/findings.ts';
-import type { Issue, Issues } from './issues.ts';
+import type { TimedPage } from '../../platform/timed-page.ts';
+
+/** An issue that opens again within this time after it was closed is the same one. */
+export const SAME_ISSUE_MS = 3_600_000;
+
+export interface Issue extends Finding {
+  readonly id: string;
+  readonly since: number;
+  readonly openedAt: number;
+  /** Null while it is open. */
+  readonly closedAt: number | null;
+  /** The node that found it last, and when. */
+  readonly seenBy: string;
+  readonly seenAt: number;
+  /** How often it opened again. */
+  readonly reopened: number;
+}
 
 type Row = Selectable<Schema['issues']>;
 
-export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): Issues {
+const queried = guarded('issues cannot be read or changed');
+
+/** The issues of all nodes. */
+export function createIssues({ db, clock }: { db: Database; clock: Clock }) {
   return {
-    open: (findings, node) =>
-      withEngineError(async () => {
+    /**
+     * Opens an issue for each finding whose kind and subject have no open issue, and resolves with those that this call opened: of several
+     * nodes that find the same, one opens it. One that was closed less than `SAME_ISSUE_MS` ago is opened again, with the same id.
+     */
+    open: (findings: readonly Finding[], node: string): Promise<Issue[]> =>
+      queried(async () => {
         if (findings.length === 0) return [];
         const opened = await openAgain(db, findings, node, clock.now());
         const again = new Set(opened.map(keyOf));
@@ -34,8 +56,9 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
         return opened;
       }),
 
-    confirm: (ids, node) =>
-      withEngineError(async () => {
+    /** Records that a node still finds these open issues. */
+    confirm: (ids: readonly string[], node: string): Promise<void> =>
+      queried(async () => {
         for (const some of batches(ids))
           await db
             .updateTable('issues')
@@ -44,8 +67,12 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
             .execute();
       }),
 
-    reword: (id, { sentence, action, locationIds }) =>
-      withEngineError(async () => {
+    /** Replaces the sentence and action of an issue with those of a newer finding. */
+    reword: (
+      id: string,
+      { sentence, action, locationIds }: Pick<Finding, 'sentence' | 'action' | 'locationIds'>,
+    ): Promise<void> =>
+      queried(async () => {
         await db
           .updateTable('issues')
           .set({ sentence, action, locations: locationsText(locationIds) })
@@ -53,8 +80,9 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
           .execute();
       }),
 
-    close: (ids) =>
-      withEngineError(async () => {
+    /** Resolves with those that this call closed: of several nodes, one closes an issue. */
+    close: (ids: readonly string[]): Promise<Issue[]> =>
+      queried(async () => {
         const closed: Issue[] = [];
         for (const some of batches(ids)) {
           const rows = await db
@@ -69,8 +97,9 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
         return closed;
       }),
 
-    listOpen: (page) =>
-      withEngineError(async () => {
+    /** Lists all or a page, the oldest first. The place of an issue has the time when it began. */
+    listOpen: (page?: TimedPage): Promise<Issue[]> =>
+      queried(async () => {
         let query = db
           .selectFrom('issues')
           .selectAll()
@@ -85,8 +114,9 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
         return (await query.execute()).map(issueOf);
       }),
 
-    listClosed: ({ limit, after }) =>
-      withEngineError(async () => {
+    /** Lists a page, the most recently closed first. The place of an issue has the time when it was closed. */
+    listClosed: ({ limit, after }: TimedPage): Promise<Issue[]> =>
+      queried(async () => {
         const page = db
           .selectFrom('issues')
           .selectAll()
@@ -100,8 +130,9 @@ export function createSqlIssues({ db, clock }: { db: Database; clock: Clock }): 
         return rows.map(issueOf);
       }),
 
-    prune: (closedBefore) =>
-      withEngineError(async () => {
+    /** Deletes issues that were closed before this time. */
+    prune: (closedBefore: number): Promise<void> =>
+      queried(async () => {
         await db.deleteFrom('issues').where('closed_at', '<', closedBefore).execute();
       }),
   };
@@ -196,10 +227,4 @@ const issueOf = (row: Row): Issue => ({
   reopened: row.reopened,
 });
 
-async function withEngineError<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    throw new EngineError('sql', 'issues cannot be read or changed', error);
-  }
-}
+export type Issues = ReturnType<typeof createIssues>;

@@ -6,7 +6,7 @@ import { openAt, visibleIssues } from './visible-issues.ts';
 import type { MacHistory } from './mac-history.ts';
 import { BUCKET_MS } from './show-traffic.ts';
 import type { TrafficOverview } from './show-traffic.ts';
-import type { Issues } from './issues.ts';
+import type { Issues } from './issues-sql.ts';
 import { mayAccess } from '../../platform/operator/operator-auth.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

@@ -7,12 +7,12 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, expect, it } from 'vitest';
 
-import { createSqlAlertOutbox } from './alert-outbox-sql.ts';
+import { createAlertOutbox } from './alert-outbox-sql.ts';
 import { createSlackReceiver } from './alerts-slack.ts';
 import { createSmtpReceiver } from './alerts-smtp.ts';
 import { createWebhookReceiver } from './alerts-webhook.ts';
-import { createSqlIssues } from './issues-sql.ts';
-import type { Issue } from './issues.ts';
+import { createIssues } from './issues-sql.ts';
+import type { Issue } from './issues-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import { AlertSender } from './send-alerts.ts';
 import type { AlertSenderDeps } from './send-alerts.ts';
@@ -32,7 +32,7 @@ async function start(changed: Partial<AlertSenderDeps> = {}, names = ['a']) {
   const clock = new FakeClock(Date.UTC(2026, 10, 16, 12));
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
-  const issues = createSqlIssues({ db: database.db, clock });
+  const issues = createIssues({ db: database.db, clock });
   const webhook = await startHttpReceiver();
   const slack = await startHttpReceiver();
   const mail = await startMailServer();
@@ -47,7 +47,7 @@ async function start(changed: Partial<AlertSenderDeps> = {}, names = ['a']) {
   const senders = new Map<string, AlertSender>();
   const startSender = (node: string) => {
     const sender = new AlertSender({
-      outbox: createSqlAlertOutbox({ db: database.db, clock, otherNodes: true }),
+      outbox: createAlertOutbox({ db: database.db, clock, otherNodes: true }),
       receivers,
       quietHours: undefined,
       reminderMs: null,

@@ -7,7 +7,7 @@ import type { Log } from '@footbridge/runtime/log';
 import { isQuiet } from '@footbridge/runtime/quiet-hours';
 import type { QuietHours } from '@footbridge/runtime/quiet-hours';
 
-import type { AlertOutbox, ClaimedAlert } from './alert-outbox.ts';
+import type { AlertOutbox, ClaimedAlert } from './alert-outbox-sql.ts';
 import type { Alert, AlertReceiver, SendResult } from './alerts.ts';
 
 export interface AlertSenderDeps {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Issue } from './issues.ts';
+import type { Issue } from './issues-sql.ts';
 import { readVisible } from './visible-issues.ts';
 
 const ISSUES = Array.from({ length: 10 }, (_, at): Issue => ({

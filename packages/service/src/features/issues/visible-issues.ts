@@ -1,5 +1,5 @@
 import type { TimedPage, TimedPlace } from '../../platform/timed-page.ts';
-import type { Issue } from './issues.ts';
+import type { Issue } from './issues-sql.ts';
 
 /** Returns the issues of these locations, and none that affect the whole service. Null: all issues. */
 export function visibleIssues(issues: readonly Issue[], locations: ReadonlySet<string> | null): Issue[] {

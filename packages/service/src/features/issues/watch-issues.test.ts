@@ -4,7 +4,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, expect, it } from 'vitest';
 
-import { createSqlIssues } from './issues-sql.ts';
+import { createIssues } from './issues-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { Finding } from '../../platform/findings.ts';
 import { IssueWatch } from './watch-issues.ts';
@@ -26,7 +26,7 @@ async function start(...names: string[]) {
   const events: string[] = [];
   const nodes = names.map((node, index) => {
     const nodeClock = index === 0 ? clock : ahead;
-    const issues = createSqlIssues({ db: database.db, clock: nodeClock });
+    const issues = createIssues({ db: database.db, clock: nodeClock });
     const state: { found: Finding[]; undecided: string[]; isDown: boolean } = {
       found: [],
       undecided: [],
@@ -55,7 +55,7 @@ async function start(...names: string[]) {
       await Promise.all(nodes.map(({ watch }) => watch.idle()));
     }
   };
-  return { nodes, issues: createSqlIssues({ db: database.db, clock }), events, pass };
+  return { nodes, issues: createIssues({ db: database.db, clock }), events, pass };
 }
 
 const bound = (clock: FakeClock): Clock => ({
@@ -161,7 +161,7 @@ it.each([
   let spentMs = 0;
   const checkedAt: number[] = [];
   const watch = new IssueWatch({
-    issues: createSqlIssues({ db: database.db, clock }),
+    issues: createIssues({ db: database.db, clock }),
     find: async () => {
       checkedAt.push(clock.monotonic());
       spentMs += tookMs;

@@ -3,7 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Finding } from '../../platform/findings.ts';
-import type { Issue, Issues } from './issues.ts';
+import type { Issue, Issues } from './issues-sql.ts';
 
 export interface IssueWatchDeps {
   readonly issues: Issues;
