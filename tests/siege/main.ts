@@ -7,6 +7,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { ATTACKS } from './attacks.ts';
 import type { Attack } from './attacks.ts';
 import { EVENT_DEFECTS } from './defects-events.ts';
+import { FILE_DEFECTS } from './defects-files.ts';
 import { LICENSE_DEFECTS } from './defects-licenses.ts';
 import { OPERATOR_DEFECTS } from './defects-operator.ts';
 import { PROCESS_DEFECTS } from './defects-process.ts';
@@ -25,6 +26,7 @@ const ROWS: Readonly<Record<string, Attack>> = {
   ...ATTACKS,
   ...DEFECTS,
   ...EVENT_DEFECTS,
+  ...FILE_DEFECTS,
   ...LICENSE_DEFECTS,
   ...OPERATOR_DEFECTS,
   ...PROCESS_DEFECTS,

@@ -246,7 +246,8 @@ export const PARSERS: readonly Parser[] = [
     milliseconds: { fixed: 8, perByte: 0.5 / KIB },
     bytes: { fixed: MIB, perByte: 256 },
   }),
-  reads('service', 'footer', footers, parseFooter),
+  // A fragment of a footer has seven bytes.
+  reads('service', 'footer', footers, parseFooter, { bytes: { fixed: 768 * KIB, perByte: 128 } }),
   reads('service', 'error of the CRM', (make) => json(make), readCrmError, { maxSize: MIB }),
   reads('service', 'reply of the converter', conversionReply, receive, {
     weight: 0.2,
