@@ -37,9 +37,12 @@ function listed(faults: readonly string[]): Verdict {
 /** Folders with browser code, which is type-checked separately. */
 const BROWSER_CODE = ['demo', 'console', 'site'].map((name) => `packages/${name}/src/page`);
 
+/** Modules of the programs for `osascript`, which knows ES2021 and nothing of Node. */
+const JXA_CODE = 'packages/agent/src/ports/messages/macos/programs';
+
 async function types(): Promise<Verdict> {
   let verdict = await tool('tsc', ['--noEmit', '-p', '.']);
-  for (const folder of BROWSER_CODE)
+  for (const folder of [...BROWSER_CODE, JXA_CODE])
     if (verdict.passed) verdict = await tool('tsc', ['--noEmit', '-p', folder]);
   return verdict;
 }

@@ -10,6 +10,7 @@ import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { dashboardFiles } from './grafana-dashboards.ts';
 import { operatePage } from './log-events.ts';
+import { bundledPrograms } from './jxa-programs.ts';
 import { verifiedPage, verifiedTable } from './mac-verified.ts';
 import { metricsPage } from './metrics-page.ts';
 import { clausesJson } from './numbered-rules.ts';
@@ -55,6 +56,7 @@ const DOCUMENTS: Record<string, (root: string) => string | Promise<string>> = {
   'docs/security.md': securityPage,
   'docs/wire.md': wirePage,
   'packages/agent/src/config/verified-on-mac-table.ts': verifiedTable,
+  'packages/agent/src/ports/messages/macos/bundled-programs.ts': bundledPrograms,
   'tests/contract/clauses.json': clausesJson,
   'THIRD-PARTY-NOTICES': noticesPage,
 };

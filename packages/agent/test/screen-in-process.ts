@@ -12,7 +12,6 @@ import type { UnconfirmedPress } from '../src/ports/messages/macos/accessibility
 import { sendOnScreen } from '../src/ports/messages/macos/accessibility/send-on-screen.ts';
 import { MacShape } from '../src/ports/messages/macos/mac-shape.ts';
 import { MacStore } from '../src/ports/messages/macos/mac-store.ts';
-import { sourceOf } from '../src/ports/messages/macos/osascript.ts';
 import type { ProgramRunner } from '../src/ports/messages/macos/osascript.ts';
 import type {
   Destination,
@@ -104,7 +103,7 @@ export class ScreenInProcess {
         this.runs += 1;
         this.beforeRun();
         const { screen, clock } = this;
-        const output = runInProcess(sourceOf(program), { screen, input, clock });
+        const output = runInProcess(program, { screen, input, clock });
         const lines = output.split('\n').filter((line) => line !== '');
         return Promise.resolve({ end: 'ended', lines: lines.map((line): unknown => JSON.parse(line)) });
       },

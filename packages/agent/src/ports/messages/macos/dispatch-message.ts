@@ -3,7 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { OutgoingMessage, SendFailure } from '../messages.ts';
 import type { LastDispatch } from './last-dispatch.ts';
 import type { Osascript, ProgramRecord } from './osascript.ts';
-import { sendProgram } from './programs/send.ts';
+import { SEND } from './bundled-programs.ts';
 import type { SendInput, SendLine } from './programs/send.ts';
 import type { Target } from './resolve-target.ts';
 import { eventFailure, failed, isNotRunning, isRefusal, unresolvedFailure } from './send-errors.ts';
@@ -70,7 +70,7 @@ async function runProgram(
       lastDispatch.started(pid);
     },
   };
-  const { lines, end } = await osascript.run(sendProgram, input, PROGRAM_TIMEOUT_MS, record);
+  const { lines, end } = await osascript.run(SEND, input, PROGRAM_TIMEOUT_MS, record);
   // The record has lines of its own.
   const steps = (lines as readonly Partial<SendLine>[]).filter((line): line is SendLine => 'step' in line);
   const last = steps.at(-1);

@@ -8,6 +8,7 @@ import type {
   ShapeFailure,
   WindowShape,
 } from '../messages-shape.ts';
+import { DESCRIBE_WINDOWS, LIVE_CHATS } from './bundled-programs.ts';
 import { ALL_LABELS } from './accessibility/labels.ts';
 import { SCREEN_LIMITS } from './accessibility/run-on-screen.ts';
 import { generalFailure, refusedFailure, screenFailure } from './accessibility/screen-errors.ts';
@@ -15,10 +16,8 @@ import { shownPart } from './accessibility/shown-message.ts';
 import { readAttribution } from './attribution-log.ts';
 import type { MacStore } from './mac-store.ts';
 import type { ProgramRunner } from './osascript.ts';
-import type { DescriptionLine, ScreenLine } from './programs/accessibility.ts';
-import { describeWindowsProgram } from './programs/describe-windows.ts';
+import type { DescriptionLine, ScreenLine } from './programs/screen-lines.ts';
 import type { DescribeInput } from './programs/describe-windows.ts';
-import { liveChatsProgram } from './programs/live-chats.ts';
 import type { LiveChatsLine } from './programs/live-chats.ts';
 import { eventFailure } from './send-errors.ts';
 
@@ -55,7 +54,7 @@ export class MacShape implements MessagesShape {
   }
 
   async liveChats(): Promise<LiveChats | ShapeFailure> {
-    const { lines } = await this.#osascript.run(liveChatsProgram, {}, TIMEOUT_MS);
+    const { lines } = await this.#osascript.run(LIVE_CHATS, {}, TIMEOUT_MS);
     const line = (lines as readonly LiveChatsLine[]).at(-1);
     if (line?.step !== 'chats') return eventFailure(line?.number ?? 0);
     const live = new Set(line.ids);
@@ -72,7 +71,7 @@ export class MacShape implements MessagesShape {
 
   /** An Apple event to Messages uses a permission and has no other effect. */
   async attribution(): Promise<Attribution | undefined> {
-    const { pid } = await this.#osascript.run(liveChatsProgram, {}, TIMEOUT_MS);
+    const { pid } = await this.#osascript.run(LIVE_CHATS, {}, TIMEOUT_MS);
     return pid === undefined ? undefined : await readAttribution(pid, this.#log, this.#clock);
   }
 
@@ -82,7 +81,7 @@ export class MacShape implements MessagesShape {
     if (shown === undefined)
       return screenFailure('TARGET_NOT_FOUND', 'The message has no bubble on this Mac.');
     const input: DescribeInput = { ...shown, labels: ALL_LABELS, limits: SCREEN_LIMITS };
-    const output = await this.#osascript.run(describeWindowsProgram, input, TIMEOUT_MS);
+    const output = await this.#osascript.run(DESCRIBE_WINDOWS, input, TIMEOUT_MS);
     const lines = output.lines as readonly (DescriptionLine | ScreenLine)[];
     const refused = lines.find((line) => line.step === 'refused');
     if (refused !== undefined) return refusedFailure(refused.reason, 'reaction');

@@ -26,10 +26,8 @@ export interface ProgramOutput {
   readonly pid?: number;
 }
 
-/** One self-contained function, or one that gets what another self-contained function returns. */
-export type JxaProgram =
-  | (() => void)
-  | { readonly library: () => object; readonly main: (library: never) => void };
+/** A script in JavaScript for Automation that refers to no other file. */
+export type JxaProgram = string;
 
 /** Runs programs, one at a time. */
 export interface ProgramRunner {
@@ -107,7 +105,7 @@ export class Osascript implements ProgramRunner {
     file: number,
     onStarted: (pid: number) => void,
   ): Promise<ProgramOutput['end']> {
-    const args = ['-l', 'JavaScript', '-e', sourceOf(program)];
+    const args = ['-l', 'JavaScript', '-e', program];
     // In its own process group, so that its children are stopped with it.
     const child = spawn(this.#options.path, args, { stdio: ['pipe', file, 'ignore'], detached: true });
     const { promise: ended, resolve: end } = Promise.withResolvers<ProgramOutput['end']>();
@@ -138,12 +136,6 @@ export class Osascript implements ProgramRunner {
     const hasExited = await Promise.race([exited, sleep(KILL_MS, false, { ref: false })]);
     return hasExited ? how : 'overflowed';
   }
-}
-
-/** The text of a program as it is given to `osascript`. */
-export function sourceOf(program: JxaProgram): string {
-  if (typeof program === 'function') return `(${program.toString()})()`;
-  return `(${program.main.toString()})((${program.library.toString()})())`;
 }
 
 function readAt(file: number, begin: number, bytes: number): string {

@@ -1,6 +1,6 @@
 import type { Permission, PermissionState, ServiceName } from '../messages.ts';
 import type { Osascript } from './osascript.ts';
-import { requestPermissionProgram } from './programs/request-permission.ts';
+import { REQUEST_PERMISSION } from './bundled-programs.ts';
 import type { PermissionInput, PermissionLine } from './programs/request-permission.ts';
 
 /** The question of macOS must never be cut off: macOS counts that as a denial. It gives up by itself after two minutes. */
@@ -17,7 +17,7 @@ export async function requestPermission(
   osascript: Pick<Osascript, 'run'>,
 ): Promise<PermissionResult> {
   const input: PermissionInput = { permission };
-  const { lines } = await osascript.run(requestPermissionProgram, input, PROMPT_TIMEOUT_MS);
+  const { lines } = await osascript.run(REQUEST_PERMISSION, input, PROMPT_TIMEOUT_MS);
   const line = lines.at(-1) as PermissionLine | undefined;
   if (line?.step !== 'granted') return { state: line?.step === 'denied' ? 'denied' : 'unknown' };
   return {

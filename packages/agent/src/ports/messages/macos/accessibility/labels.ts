@@ -1,6 +1,6 @@
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
-import type { LabelKey } from '../programs/accessibility.ts';
+import type { LabelKey } from '../programs/screen-lines.ts';
 import type { ComposeInput } from '../programs/compose.ts';
 import type { TapbackInput } from '../programs/tapback.ts';
 

@@ -2,7 +2,7 @@ import { chatRowOf } from '../../chat-ids.ts';
 import { StoreUnavailableError } from '../../messages.ts';
 import type { OwnReaction, PressResult, StoredRow, TapbackPress } from '../../messages.ts';
 import { readTapbackCode, targetPart } from '../../tapbacks.ts';
-import { tapbackProgram } from '../programs/tapback.ts';
+import { TAPBACK } from '../bundled-programs.ts';
 import type { TapbackInput } from '../programs/tapback.ts';
 import { CLASSIC_TAPBACKS, TAPBACK_LABELS } from './labels.ts';
 import { runOnScreen } from './run-on-screen.ts';
@@ -44,7 +44,7 @@ export async function pressTapback(press: TapbackPress, deps: TapbackDeps): Prom
   const prepared = prepare(press, tapback, deps);
   if ('result' in prepared) return prepared;
   const { input, since } = prepared;
-  const pressed = await runOnScreen(tapbackProgram, input, 'reaction', deps);
+  const pressed = await runOnScreen(TAPBACK, input, 'reaction', deps);
   if (pressed.result === 'failed') return pressed;
   deps.unconfirmed.set(targetGuid, { at: deps.clock.monotonic(), since });
   const where = await findRow(press, tapback, since, deps);

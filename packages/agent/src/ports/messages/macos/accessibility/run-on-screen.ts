@@ -1,7 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import type { JxaProgram, ProgramRunner } from '../osascript.ts';
-import type { RefusalReason, ScreenLimits, ScreenLine } from '../programs/accessibility.ts';
+import type { RefusalReason, ScreenLimits, ScreenLine } from '../programs/screen-lines.ts';
 import { generalFailure, refusedFailure } from './screen-errors.ts';
 import type { ScreenAction, ScreenFailure } from './screen-errors.ts';
 

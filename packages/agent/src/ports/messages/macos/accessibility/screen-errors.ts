@@ -1,6 +1,6 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 
-import type { RefusalReason } from '../programs/accessibility.ts';
+import type { RefusalReason } from '../programs/screen-lines.ts';
 
 /** What is done on the screen. */
 export type ScreenAction = 'reaction' | 'reply' | 'effect' | 'new_group';

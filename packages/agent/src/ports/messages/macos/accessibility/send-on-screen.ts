@@ -1,7 +1,7 @@
 import { confirmByRow } from '../../confirm-by-row.ts';
 import { StoreUnavailableError } from '../../messages.ts';
 import type { Chat, Destination, OutgoingMessage, SendFailure, SendResult } from '../../messages.ts';
-import { composeProgram } from '../programs/compose.ts';
+import { COMPOSE } from '../bundled-programs.ts';
 import type { ComposeInput } from '../programs/compose.ts';
 import { storeFailure } from '../send-errors.ts';
 import { COMPOSE_LABELS, EFFECT_NAMES } from './labels.ts';
@@ -50,7 +50,7 @@ export async function sendOnScreen(
     ...(effect !== undefined && { effect }),
     ...COMPOSE_LABELS,
   };
-  const dispatched = await runOnScreen(composeProgram, input, actionOf(message), deps);
+  const dispatched = await runOnScreen(COMPOSE, input, actionOf(message), deps);
   if (dispatched.result === 'failed') return dispatched;
   const { failure } = dispatched;
   const budgetMs = failure === undefined ? ROW_MS : UNLIKELY_ROW_MS;

@@ -1,6 +1,6 @@
 import { LINK_PREVIEW } from '../../messages.ts';
 import type { Chat, MessageStore, StoredRow } from '../../messages.ts';
-import type { ShownMessage } from '../programs/accessibility.ts';
+import type { ShownMessage } from '../programs/screen-lines.ts';
 
 /** What the screen actions read from the store. */
 export interface ScreenStore extends MessageStore {

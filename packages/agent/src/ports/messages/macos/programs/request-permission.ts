@@ -1,4 +1,5 @@
 import type { Jxa } from './jxa.ts';
+import { readInput, write } from './streams.ts';
 
 export interface PermissionInput {
   readonly permission: 'automation' | 'accessibility';
@@ -16,39 +17,29 @@ interface TrustCheck {
 declare const ObjC: Jxa['ObjC'] & {
   bindFunction(name: string, types: readonly [result: string, parameters: readonly string[]]): void;
 };
-declare const $: Jxa['$'] & TrustCheck & ((value: object) => object);
+declare const $: TrustCheck & ((value: object) => object);
 declare const Application: Jxa['Application'];
 
-/**
- * Makes macOS ask for a permission, or reports what was decided. Runs inside `osascript`: it must not refer to anything outside of
- * itself, and may use ES2021 only.
- */
-export function requestPermissionProgram(): void {
-  const UTF8 = 4;
-  const NOT_PERMITTED = -1743;
-  ObjC.import('Foundation');
-  const write = (line: PermissionLine): void => {
-    const text = $.NSString.stringWithString(`${JSON.stringify(line)}\n`);
-    $.NSFileHandle.fileHandleWithStandardOutput.writeData(text.dataUsingEncoding(UTF8));
-  };
-  const data = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
-  const input = JSON.parse(
-    String(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, UTF8))),
-  ) as PermissionInput;
-  try {
-    if (input.permission === 'automation') {
-      const connected = Application('Messages')
-        .accounts()
-        .filter((account) => account.enabled() && account.connectionStatus() === 'connected');
-      write({ step: 'granted', services: connected.map((account) => account.serviceType()) });
-      return;
-    }
-    ObjC.import('ApplicationServices');
-    ObjC.bindFunction('AXIsProcessTrustedWithOptions', ['bool', ['id']]);
-    const trusted = $.AXIsProcessTrustedWithOptions($({ AXTrustedCheckOptionPrompt: true }));
-    write({ step: trusted ? 'granted' : 'denied' });
-  } catch (error) {
-    const number = (error as { errorNumber?: number }).errorNumber ?? 0;
-    write(number === NOT_PERMITTED ? { step: 'denied' } : { step: 'error', number });
+const NOT_PERMITTED = -1743;
+
+/** Makes macOS ask for a permission, or returns what was decided. */
+function request({ permission }: PermissionInput): PermissionLine {
+  if (permission === 'automation') {
+    const connected = Application('Messages')
+      .accounts()
+      .filter((account) => account.enabled() && account.connectionStatus() === 'connected');
+    return { step: 'granted', services: connected.map((account) => account.serviceType()) };
   }
+  ObjC.import('ApplicationServices');
+  ObjC.bindFunction('AXIsProcessTrustedWithOptions', ['bool', ['id']]);
+  const isTrusted = $.AXIsProcessTrustedWithOptions($({ AXTrustedCheckOptionPrompt: true }));
+  return { step: isTrusted ? 'granted' : 'denied' };
+}
+
+const input = readInput() as PermissionInput;
+try {
+  write(request(input));
+} catch (error) {
+  const number = (error as { errorNumber?: number }).errorNumber ?? 0;
+  write((number === NOT_PERMITTED ? { step: 'denied' } : { step: 'error', number }) satisfies PermissionLine);
 }

@@ -1,4 +1,5 @@
-import type { Jxa } from './jxa.ts';
+import type { Jxa, MessagesApplication } from './jxa.ts';
+import { readInput, write } from './streams.ts';
 
 export interface SendInput {
   readonly service: string;
@@ -18,58 +19,48 @@ export type SendLine =
   /** An Apple event failed. Its text is not reported: it may contain the message. */
   | { readonly step: 'error'; readonly number: number };
 
-declare const ObjC: Jxa['ObjC'];
-declare const $: Jxa['$'];
 declare const Application: Jxa['Application'];
 declare const Path: Jxa['Path'];
 
-/**
- * Sends one message with one Apple event. Runs inside `osascript`: it must not refer to anything outside of itself, and may use
- * ES2021 only. Input and output are JSON on stdin and stdout, so that no text is in a process argument.
- */
-export function sendProgram(): void {
-  const UTF8 = 4;
-  ObjC.import('Foundation');
-  const write = (line: SendLine): void => {
-    const text = $.NSString.stringWithString(`${JSON.stringify(line)}\n`);
-    $.NSFileHandle.fileHandleWithStandardOutput.writeData(text.dataUsingEncoding(UTF8));
-  };
-  const data = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
-  const input = JSON.parse(
-    String(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, UTF8))),
-  ) as SendInput;
-  const sameMembers = (found: readonly string[], wanted: readonly string[]): boolean =>
-    [...found].sort().join('\n') === [...wanted].sort().join('\n');
-  const numberOf = (error: unknown): number => (error as { errorNumber?: number }).errorNumber ?? 0;
+type Unresolved = Extract<SendLine, { step: 'unresolved' }>['reason'];
 
-  try {
-    const messages = Application('Messages');
-    let to: object | undefined;
-    if ('person' in input.target) {
-      const account = messages
-        .accounts()
-        .find(
-          (candidate) =>
-            candidate.serviceType() === input.service &&
-            candidate.enabled() &&
-            candidate.connectionStatus() === 'connected',
-        );
-      if (account === undefined) return write({ step: 'unresolved', reason: 'no_account' });
-      to = account.participants.byName(input.target.person);
-    } else {
-      const live = messages.chats.id();
-      const id = input.target.group.find((candidate) => live.includes(candidate));
-      if (id === undefined) return write({ step: 'unresolved', reason: 'no_chat' });
-      const chat = messages.chats.byId(id);
-      if (!sameMembers(chat.participants.handle(), input.target.members))
-        return write({ step: 'unresolved', reason: 'other_members' });
-      to = chat;
-    }
-    const content = 'text' in input.content ? input.content.text : Path(input.content.file);
-    write({ step: 'dispatching' });
-    messages.send(content, { to });
-    write({ step: 'dispatched' });
-  } catch (error) {
-    write({ step: 'error', number: numberOf(error) });
+const sameMembers = (found: readonly string[], wanted: readonly string[]): boolean =>
+  [...found].sort().join('\n') === [...wanted].sort().join('\n');
+
+/** Returns the recipient as an object of Messages, or the reason why there is none. */
+function findRecipient(messages: MessagesApplication, { service, target }: SendInput): object | Unresolved {
+  if ('person' in target) {
+    const account = messages
+      .accounts()
+      .find(
+        (candidate) =>
+          candidate.serviceType() === service &&
+          candidate.enabled() &&
+          candidate.connectionStatus() === 'connected',
+      );
+    return account === undefined ? 'no_account' : account.participants.byName(target.person);
   }
+  const live = messages.chats.id();
+  const id = target.group.find((candidate) => live.includes(candidate));
+  if (id === undefined) return 'no_chat';
+  const chat = messages.chats.byId(id);
+  return sameMembers(chat.participants.handle(), target.members) ? chat : 'other_members';
+}
+
+/** Sends one message with one Apple event. */
+function send(input: SendInput): void {
+  const messages = Application('Messages');
+  const to = findRecipient(messages, input);
+  if (typeof to === 'string') return write({ step: 'unresolved', reason: to } satisfies SendLine);
+  const content = 'text' in input.content ? input.content.text : Path(input.content.file);
+  write({ step: 'dispatching' } satisfies SendLine);
+  messages.send(content, { to });
+  write({ step: 'dispatched' } satisfies SendLine);
+}
+
+const input = readInput() as SendInput;
+try {
+  send(input);
+} catch (error) {
+  write({ step: 'error', number: (error as { errorNumber?: number }).errorNumber ?? 0 } satisfies SendLine);
 }
