@@ -1,7 +1,7 @@
 import type { Log } from '@footbridge/runtime/log';
 
 import type { AppEvent } from '../../relay/webhook/app-events.ts';
-import type { Doubt, Grant, GrantKind, Grants, InstallEvent } from './grants.ts';
+import type { Doubt, Grant, GrantKind, Grants, InstallEvent } from './grants-sql.ts';
 
 export interface AppEventsDeps {
   readonly grants: Grants;

@@ -9,9 +9,9 @@ import type { CrmGrants } from '../../relay/crm/tokens.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { APP_EVENTS } from './app-events.ts';
 import { crmAppRoutes } from './crm-app-routes.ts';
-import { createSqlGrants } from './grants-sql.ts';
+import { createGrants } from './grants-sql.ts';
 import { unreadableTokens } from './find-unreadable-tokens.ts';
-import type { Grants } from './grants.ts';
+import type { Grants } from './grants-sql.ts';
 import { grantsRoutes } from './grants-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { createPrivateTokens, privateTokenCheck } from './private-tokens.ts';
@@ -115,7 +115,7 @@ async function openGrants(host: Host, settings: OAuthSettings): Promise<Grants |
   const { clock, log } = host;
   const keys = app.state === 'ready' ? app.encryptionKeys : privateTokens.encryptionKeys;
   if (keys.length === 0) return undefined;
-  const grants = createSqlGrants({
+  const grants = createGrants({
     database: await openTokens(host, settings),
     clock,
     vault: createVault(keys),

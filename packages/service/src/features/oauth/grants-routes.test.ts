@@ -6,7 +6,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createSqlGrants } from './grants-sql.ts';
+import { createGrants } from './grants-sql.ts';
 import { createVault } from './vault.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import { renderError } from '../../platform/http/render-error.ts';
@@ -20,8 +20,7 @@ async function start(keys: Buffer[] = [randomBytes(32)]) {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
   const clock = new FakeClock();
-  const grants =
-    keys.length === 0 ? undefined : createSqlGrants({ database, clock, vault: createVault(keys) });
+  const grants = keys.length === 0 ? undefined : createGrants({ database, clock, vault: createVault(keys) });
   const announced: string[] = [];
   const audited: string[] = [];
   const app = fastify({ routerOptions: { maxParamLength: 1024 } });

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
-import type { GrantKind, Grants, GrantView } from './grants.ts';
+import type { GrantKind, Grants, GrantView } from './grants-sql.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
 import { namedPlace, readNamedPlace, readPage } from '../../platform/operator/pages.ts';
 import type { NamedPlace } from '../../platform/operator/pages.ts';

@@ -2,26 +2,85 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { ExpressionBuilder, Selectable, Transaction } from 'kysely';
 
-import { EngineError } from '../../platform/errors.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import { inChunks } from '../../platform/sql/in-chunks.ts';
 import type { Database, OpenDatabase } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import type {
-  Commit,
-  Doubt,
-  Grant,
-  GrantKind,
-  Grants,
-  GrantView,
-  InstallEvent,
-  NewGrant,
-  StoredGrantState,
-  Tokens,
-} from './grants.ts';
 import { KEY_ID_LENGTH } from './vault.ts';
 import type { Vault } from './vault.ts';
 
-export interface SqlGrantsDeps {
+/** The grant of a location, or of a company from which the grants of its locations are derived (O9). */
+export type GrantKind = 'location' | 'company';
+
+export interface Tokens {
+  readonly accessToken: string;
+  /** Null when the CRM issued none: the grant then expires with its access token, unless it can be derived again from its company's. */
+  readonly refreshToken: string | null;
+  readonly expiresAt: number;
+}
+
+/**
+ * `expected`: the CRM announced the installation in a location of a company whose grant has not arrived yet (E2). `uninstalled`: the
+ * tokens were deleted (E3). `unreadable`: it is stored as active, but no configured key decrypts its tokens.
+ */
+export type GrantState = StoredGrantState | 'unreadable';
+export type StoredGrantState = 'expected' | 'active' | 'reauth_required' | 'uninstalled';
+
+export interface GrantView {
+  readonly kind: GrantKind;
+  readonly ownerId: string;
+  readonly companyId: string | null;
+  readonly state: GrantState;
+  readonly expiresAt: number;
+  readonly refreshedAt: number;
+  /** A short reason, never a token. */
+  readonly lastError: string | null;
+}
+
+/** A grant that is not active may have empty tokens. */
+export interface Grant extends GrantView, Tokens {}
+
+export interface NewGrant extends Tokens {
+  readonly kind: GrantKind;
+  readonly ownerId: string;
+  readonly companyId: string | null;
+  /** When the CRM issued the tokens, by its clock; undefined when unknown. */
+  readonly issuedAt?: number | undefined;
+  /** Issued to the company of the location, and therefore uninstalled with it. */
+  readonly isDerived?: boolean;
+}
+
+/** An announced installation or uninstallation. `at` is the CRM's time; an event without one is newer than all before it. */
+export interface InstallEvent {
+  readonly kind: GrantKind;
+  readonly ownerId: string;
+  readonly companyId: string | null;
+  readonly at: number | undefined;
+}
+
+/** An uninstallation without a time was announced: the event may be late, or a copy of an earlier one. */
+export interface Doubt {
+  readonly kind: GrantKind;
+  readonly ownerId: string;
+  readonly doubtedAt: number;
+}
+
+/** The CRM refused to issue the tokens of a location to this company. */
+export interface Refusal {
+  readonly ownerId: string;
+  readonly companyId: string;
+  readonly requestedAt: number;
+  /** The location is removed if its first refusal is not newer than this. */
+  readonly firstUntil: number;
+}
+
+/**
+ * Replaces the tokens that were read with new ones. Resolves when they are on disk, with the stored grant: another one when it changed
+ * in between, undefined when it was removed.
+ */
+export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) => Promise<Grant | undefined>;
+
+export interface GrantsDeps {
   readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
   readonly clock: Clock;
   readonly vault: Vault;
@@ -35,7 +94,10 @@ type Queries = Database | Transaction<Schema>;
 /** On PostgreSQL a refresh holds a pooled connection during a network call. The limit keeps connections free for other queries. */
 const MAX_CONCURRENT_REFRESHES = 4;
 
-export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Grants {
+const queried = guarded('the token store is unavailable');
+
+/** OAuth grants and private integration tokens at rest. Tokens are encrypted and bound to their row (O6). */
+export function createGrants({ database, clock, vault }: GrantsDeps) {
   const { db } = database;
   const withLock = createKeyedMutex();
   const withSlot = createSemaphore(MAX_CONCURRENT_REFRESHES);
@@ -140,16 +202,36 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   };
 
   return {
-    find: (kind, ownerId) =>
-      guarded(async () => {
+    find: (kind: GrantKind, ownerId: string): Promise<Grant | undefined> =>
+      queried(async () => {
         const row = await read(db, kind, ownerId).executeTakeFirst();
         return row === undefined ? undefined : opened(row);
       }),
-    store: (grant) => guarded(() => write((queries) => store(queries, grant))),
-    expect: (event) => guarded(() => transaction((trx) => expect(trx, event))),
-    uninstall: (event, tokensOf) => guarded(() => transaction((trx) => uninstall(trx, event, tokensOf))),
-    doubt: (kind, ownerId) =>
-      guarded(async () => {
+
+    /**
+     * Replaces any existing grant of the owner. Resolves with undefined when the app was uninstalled after the tokens were issued: then
+     * they are not stored.
+     */
+    store: (grant: NewGrant): Promise<Grant | undefined> =>
+      queried(() => write((queries) => store(queries, grant))),
+
+    /**
+     * Records the installation in a location that has no tokens yet. Does not change the state when a newer event is known; may be
+     * repeated. Resolves with the grant as it is afterwards.
+     */
+    expect: (event: InstallEvent): Promise<GrantView> =>
+      queried(() => transaction((trx) => expect(trx, event))),
+
+    /**
+     * Deletes the tokens of the owner and those derived from them. Does not change the state when a newer event is known; may be repeated.
+     * With `tokensOf`, changes nothing if the tokens are not those of that grant any more. Resolves with the owners whose calls must stop.
+     */
+    uninstall: (event: InstallEvent, tokensOf?: Grant): Promise<string[]> =>
+      queried(() => transaction((trx) => uninstall(trx, event, tokensOf))),
+
+    /** Records an uninstallation without a time. Resolves with undefined when there are no tokens. */
+    doubt: (kind: GrantKind, ownerId: string): Promise<Doubt | undefined> =>
+      queried(async () => {
         const row = await db
           .updateTable('oauth_grants')
           // It grows even when the clock does not, so that `trust` cannot end a doubt that was raised after it was read.
@@ -163,8 +245,9 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .executeTakeFirst();
         return row === undefined ? undefined : doubtOf(row);
       }),
-    doubted: () =>
-      guarded(async () => {
+
+    doubted: (): Promise<Doubt[]> =>
+      queried(async () => {
         const rows = await db
           .selectFrom('oauth_grants')
           .select(DOUBT)
@@ -172,8 +255,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return rows.map(doubtOf);
       }),
-    trust: ({ kind, ownerId, doubtedAt }) =>
-      guarded(async () => {
+
+    /** Ends a doubt that was not raised again. */
+    trust: ({ kind, ownerId, doubtedAt }: Doubt): Promise<void> =>
+      queried(async () => {
         await db
           .updateTable('oauth_grants')
           .set({ doubted_at: null })
@@ -182,8 +267,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .where('doubted_at', '=', doubtedAt)
           .execute();
       }),
-    expected: (since) =>
-      guarded(async () => {
+
+    /** Lists the locations that were expected, or expected again, at that time or later. */
+    expected: (since: number): Promise<GrantView[]> =>
+      queried(async () => {
         const rows = await db
           .selectFrom('oauth_grants')
           .selectAll()
@@ -193,8 +280,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return rows.map(viewOf);
       }),
-    removeExpectedBefore: (time) =>
-      guarded(async () => {
+
+    /** Removes the locations that were last expected before that time. Resolves with their ids. */
+    removeExpectedBefore: (time: number): Promise<string[]> =>
+      queried(async () => {
         const rows = await db
           .deleteFrom('oauth_grants')
           .where('state', '=', 'expected')
@@ -205,10 +294,29 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return rows.map(({ owner_id }) => owner_id);
       }),
-    exclusively: (kind, ownerId, work) => guarded(() => exclusively(kind, ownerId, work)),
-    recordFailure: (grant, failure) => guarded(() => recordFailure(grant, failure)),
-    list: (page) =>
-      guarded(async () => {
+
+    /**
+     * Runs `work` with the stored grant under a lock that all processes on the database respect, because a refresh token works once.
+     * Committed tokens are on disk when it resolves. Resolves with undefined when there is no such grant.
+     */
+    exclusively: <T>(
+      kind: GrantKind,
+      ownerId: string,
+      work: (grant: Grant, commit: Commit) => Promise<T>,
+    ): Promise<T | undefined> => queried(() => exclusively(kind, ownerId, work)),
+
+    /** Records a failure, unless the grant was refreshed after it was read. */
+    recordFailure: (
+      grant: GrantView,
+      failure: { state: StoredGrantState; lastError: string },
+    ): Promise<void> => queried(() => recordFailure(grant, failure)),
+
+    /** Lists all grants or a page of them, by kind and owner. `after`: the last grant of the page before. */
+    list: (page?: {
+      limit: number;
+      after?: { kind: GrantKind; ownerId: string } | undefined;
+    }): Promise<GrantView[]> =>
+      queried(async () => {
         // Without the tokens, which are most of the table: the operator's lists read it often.
         let query = db
           .selectFrom('oauth_grants')
@@ -223,8 +331,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         }
         return (await query.execute()).map(viewOf);
       }),
-    ofLocations: (locationIds) =>
-      guarded(async () => {
+
+    /** Lists the grants of these locations, in any order. */
+    ofLocations: (locationIds: readonly string[]): Promise<GrantView[]> =>
+      queried(async () => {
         const rows = await inChunks(locationIds, (chunk) =>
           db
             .selectFrom('oauth_grants')
@@ -236,8 +346,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         );
         return rows.map(viewOf);
       }),
-    listLocationIds: (page) =>
-      guarded(async () => {
+
+    /** Lists all locations that have a grant or a page of them, in the order of the database. An empty string starts at the beginning. */
+    listLocationIds: (page?: { limit: number; after: string }): Promise<string[]> =>
+      queried(async () => {
         const all = db.selectFrom('oauth_grants').select('owner_id').where('kind', '=', 'location');
         const rows = await (
           page === undefined
@@ -246,8 +358,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
         ).execute();
         return rows.map(({ owner_id }) => owner_id);
       }),
-    remove: (kind, ownerId) =>
-      guarded(async () => {
+
+    /** Resolves with true if the grant existed. */
+    remove: (kind: GrantKind, ownerId: string): Promise<boolean> =>
+      queried(async () => {
         const { numDeletedRows } = await db
           .deleteFrom('oauth_grants')
           .where('kind', '=', kind)
@@ -255,8 +369,14 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .executeTakeFirst();
         return numDeletedRows > 0n;
       }),
-    refuse: ({ ownerId, companyId, requestedAt, firstUntil }) =>
-      guarded(async () => {
+
+    /**
+     * Records the first refusal of the tokens of an expected location, or removes the location if that was long enough ago: then it
+     * resolves with true. Refusals from before the location was last expected do not count. One that was expected again after the request
+     * does not change.
+     */
+    refuse: ({ ownerId, companyId, requestedAt, firstUntil }: Refusal): Promise<boolean> =>
+      queried(async () => {
         const isRefused = (row: ExpressionBuilder<Schema, 'oauth_grants'>) =>
           row.and([
             row('kind', '=', 'location'),
@@ -288,8 +408,9 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .execute();
         return false;
       }),
-    privateToken: (locationId) =>
-      guarded(async () => {
+
+    privateToken: (locationId: string): Promise<string | undefined> =>
+      queried(async () => {
         const row = await db
           .selectFrom('private_tokens')
           .select('token')
@@ -297,8 +418,9 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           .executeTakeFirst();
         return row === undefined ? undefined : vault.open(row.token, privatePlace(locationId));
       }),
-    setPrivateToken: (locationId, token) =>
-      guarded(() =>
+
+    setPrivateToken: (locationId: string, token: string): Promise<void> =>
+      queried(() =>
         write(async (queries) => {
           const row = { token: vault.seal(token, privatePlace(locationId)), updated_at: clock.now() };
           await queries
@@ -308,16 +430,25 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
             .execute();
         }),
       ),
-    removePrivateToken: (locationId) =>
-      guarded(async () => {
+
+    removePrivateToken: (locationId: string): Promise<boolean> =>
+      queried(async () => {
         const { numDeletedRows } = await db
           .deleteFrom('private_tokens')
           .where('location_id', '=', locationId)
           .executeTakeFirst();
         return numDeletedRows > 0n;
       }),
-    privateTokens: (page) =>
-      guarded(async () => {
+
+    /**
+     * Lists all locations that have a private token or a page of them, in the order of the database; an empty string starts at the
+     * beginning. `isReadable`: a configured key decrypts it.
+     */
+    privateTokens: (page?: {
+      limit: number;
+      after: string;
+    }): Promise<{ locationId: string; updatedAt: number; isReadable: boolean }[]> =>
+      queried(async () => {
         const all = db.selectFrom('private_tokens').selectAll().orderBy('location_id');
         const rows = await (
           page === undefined ? all : all.where('location_id', '>', page.after).limit(page.limit)
@@ -328,8 +459,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
           isReadable: vault.open(row.token, privatePlace(row.location_id)) !== undefined,
         }));
       }),
-    unreadable: () =>
-      guarded(async () => {
+
+    /** Lists the owners of active grants and of private tokens that no configured key has encrypted. */
+    unreadable: (): Promise<{ kind: GrantKind | 'private'; ownerId: string }[]> =>
+      queried(async () => {
         const keys = await db
           .selectFrom('oauth_grants')
           .select(['kind', 'owner_id'])
@@ -347,8 +480,10 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
             .map(({ location_id }) => ({ kind: 'private' as const, ownerId: location_id })),
         ];
       }),
-    rotate: () =>
-      guarded(async () => {
+
+    /** Encrypts with the newest key what older keys have encrypted, so that those can be removed. */
+    rotate: (): Promise<{ encrypted: number; unreadable: number }> =>
+      queried(async () => {
         const privateTokens = await rotatePrivateTokens();
         const granted = await rotateGrants();
         return {
@@ -545,6 +680,8 @@ export function createSqlGrants({ database, clock, vault }: SqlGrantsDeps): Gran
   }
 }
 
+export type Grants = ReturnType<typeof createGrants>;
+
 /** The CRM gives the time of issue in whole seconds. Within one second, the last arrival wins. */
 const ISSUED_WITHIN_MS = 1000;
 
@@ -607,14 +744,6 @@ function durably<T>(db: Database, task: (trx: Transaction<Schema>) => Promise<T>
       await sql`pragma synchronous = normal`.execute(connection);
     }
   });
-}
-
-async function guarded<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    throw new EngineError('sql', 'the token store is unavailable', error);
-  }
 }
 
 /** Runs one task at a time per key, in call order. A failed task does not affect the next one. */

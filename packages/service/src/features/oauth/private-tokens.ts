@@ -1,6 +1,6 @@
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Grants } from './grants.ts';
+import type { Grants } from './grants-sql.ts';
 
 export interface PrivateTokenDeps {
   /** `CRM_PIT_TOKEN`: used for a location while no license owns another one. */

@@ -1,7 +1,7 @@
 import type { Log } from '@footbridge/runtime/log';
 
 import type { FailedAttempt } from '../../platform/retry/attempt.ts';
-import type { Grants, Refusal } from './grants.ts';
+import type { Grants, Refusal } from './grants-sql.ts';
 
 export interface RecordRefusalDeps {
   readonly grants: Pick<Grants, 'refuse'>;

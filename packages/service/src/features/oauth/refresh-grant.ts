@@ -4,7 +4,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Grant, GrantKind, Grants, Tokens } from './grants.ts';
+import type { Grant, GrantKind, Grants, Tokens } from './grants-sql.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type Refreshed =

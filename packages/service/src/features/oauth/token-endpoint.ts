@@ -1,5 +1,5 @@
 import type { Attempt } from '../../platform/retry/attempt.ts';
-import type { GrantKind } from './grants.ts';
+import type { GrantKind } from './grants-sql.ts';
 
 export interface IssuedTokens {
   readonly accessToken: string;

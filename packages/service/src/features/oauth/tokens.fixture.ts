@@ -7,8 +7,8 @@ import { onTestFinished } from 'vitest';
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt } from '../../platform/retry/attempt.ts';
 import { createMemoryChanges } from '../../platform/changes/changes-memory.ts';
-import { createSqlGrants } from './grants-sql.ts';
-import type { Grants } from './grants.ts';
+import { createGrants } from './grants-sql.ts';
+import type { Grants } from './grants-sql.ts';
 import { createVault } from './vault.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from './token-endpoint.ts';
@@ -93,7 +93,7 @@ export async function setUp(
   onTestFinished(() => database.close());
   const clock = new FakeClock();
   const endpoint = new Endpoint();
-  const grants = wrap(createSqlGrants({ database, clock, vault: createVault([randomBytes(32)]) }));
+  const grants = wrap(createGrants({ database, clock, vault: createVault([randomBytes(32)]) }));
   const changes = createMemoryChanges(silentLog);
   const another = () =>
     createTokens({

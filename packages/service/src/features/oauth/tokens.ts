@@ -4,7 +4,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../platform/errors.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
-import type { Grant, GrantKind, Grants } from './grants.ts';
+import type { Grant, GrantKind, Grants } from './grants-sql.ts';
 import { createAppEvents } from './app-events.ts';
 import type { AppEvents, TokenCheck } from './app-events.ts';
 import { createInstallApp } from './install-app.ts';

@@ -7,21 +7,30 @@ import type { OpenDatabase } from './open-database.ts';
 
 const POSTGRES = await hasPostgres();
 
-type Tests = (open: () => Promise<OpenDatabase>, engine: OpenDatabase['engine']) => void;
+type Tests = (
+  open: () => Promise<OpenDatabase>,
+  engine: OpenDatabase['engine'],
+  /** Opens a database as another process does. Only for PostgreSQL: one process owns a SQLite database. */
+  openAgain: (database: OpenDatabase) => Promise<OpenDatabase>,
+) => void;
 
 /** Runs tests on SQLite and on PostgreSQL, where it can be started. `open` resolves with a new database, which is closed after the test. */
 export function onBothDatabases(what: string, tests: Tests): void {
   const opened: OpenDatabase[] = [];
-  const keep = async (opening: Promise<OpenDatabase>): Promise<OpenDatabase> => {
-    const database = await opening;
+  const urls = new WeakMap<OpenDatabase, string>();
+  const openNew = async (choice: Parameters<typeof openDatabase>[0]): Promise<OpenDatabase> => {
+    const database = await openDatabase(choice, () => {});
     opened.push(database);
+    if (choice.engine === 'postgres') urls.set(database, choice.url);
     return database;
   };
+  const openServer = (url: string) => openNew({ engine: 'postgres', url });
   const closeAll = async () => void (await Promise.all(opened.splice(0).map((database) => database.close())));
 
   describe(`${what} in SQLite`, () => {
     afterEach(closeAll);
-    tests(() => keep(openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})), 'sqlite');
+    const openAgain = () => Promise.reject(new Error('one process owns a SQLite database'));
+    tests(() => openNew({ engine: 'sqlite', file: ':memory:' }), 'sqlite', openAgain);
   });
 
   describe.skipIf(!POSTGRES)(`${what} in PostgreSQL`, () => {
@@ -31,10 +40,7 @@ export function onBothDatabases(what: string, tests: Tests): void {
     });
     afterEach(closeAll);
     afterAll(() => server?.stop());
-    tests(
-      async () =>
-        keep(openDatabase({ engine: 'postgres', url: (await server?.createDatabase()) ?? '' }, () => {})),
-      'postgres',
-    );
+    const open = async () => openServer((await server?.createDatabase()) ?? '');
+    tests(open, 'postgres', (database) => openServer(urls.get(database) ?? ''));
   });
 }
