@@ -249,6 +249,12 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
         ],
       },
       {
+        title: 'Set aside',
+        about: 'Messages and files that ended the service or an agent twice. Should be empty.',
+        unit: 'reqps',
+        queries: [rateBy('kind', 'footbridge_set_aside_total')],
+      },
+      {
         title: 'Token refreshes',
         about: 'dead: the app must be installed again for the location.',
         unit: 'reqps',

@@ -68,6 +68,9 @@ const OPEN_ORPHAN_MS = 2000;
 const MAX_COLLECT_MS = 10;
 const NOTHING: Recorded = {};
 
+/** Entries wait less than this to be written, unless the database is unavailable. */
+const UNWRITTEN_MS = 60_000;
+
 export function createSqlJournal(deps: SqlJournalDeps): SqlJournal {
   return new WriteBehindJournal(deps);
 }
@@ -333,8 +336,10 @@ class WriteBehindJournal implements SqlJournal {
     return lastOf(requests ?? []);
   }
 
-  wasDelivered(...given: Parameters<SqlJournal['wasDelivered']>) {
-    return this.#reader.wasDelivered(...given).catch(cannotBeRead);
+  async wasDelivered(message: Parameters<SqlJournal['wasDelivered']>[0], before: number) {
+    // What was delivered just before that time may not be written yet.
+    if (this.#clock.now() - before < UNWRITTEN_MS) await this.#flush();
+    return await this.#reader.wasDelivered(message, before).catch(cannotBeRead);
   }
 
   async #read<T>(query: () => Promise<T>): Promise<T> {
