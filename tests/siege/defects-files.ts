@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Converter } from '@footbridge/media/converter';
 import { writeFooter } from '@footbridge/protocol/footer';
@@ -9,12 +10,14 @@ import { startAgent } from '@footbridge/testkit/agent';
 import { certificateFor } from '@footbridge/testkit/certificate';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
+import { endsAt } from '@footbridge/testkit/fatal-text';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { until } from '@footbridge/testkit/until';
 
 import { repeat, upload } from './attacks.ts';
 import type { Attack } from './attacks.ts';
 import { pngOf, repeatedTo } from './hostile-files.ts';
+import { ATTACKER, MEMORY_PROBE, startStage } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const MIB = 1_048_576;
@@ -40,6 +43,22 @@ async function agentOf(stage: Stage, cleanup: Cleanup, env: Record<string, strin
   await agent.registered();
   const { chatId } = await agent.say(PHONE, { text: 'hello' });
   return { agent, chatId, locationId };
+}
+
+/** Starts a service again whenever it ends, and counts that. */
+function supervise({ service }: Stage, cleanup: Cleanup): { ends: number } {
+  const supervised = { ends: 0 };
+  let isDone = false;
+  cleanup.add(() => (isDone = true));
+  const keepUp = async (): Promise<void> => {
+    await service.exited;
+    if (isDone) return;
+    supervised.ends++;
+    await service.start();
+    return keepUp();
+  };
+  void keepUp();
+  return supervised;
 }
 
 /** What files, and other bytes that a parser reads, do to the process that reads them. */
@@ -108,6 +127,35 @@ export const FILE_DEFECTS: Readonly<Record<string, Attack>> = {
         return most > 128 * MIB
           ? `the process of the converter took ${Math.round(most / MIB)} MiB`
           : undefined;
+      },
+    };
+  },
+
+  'a message that ends the service': async (_stage, cleanup) => {
+    const fatal = endsAt('POISON');
+    const stage = await startStage(cleanup, async () => ({
+      ...fatal,
+      NODE_OPTIONS: `--import ${MEMORY_PROBE} ${fatal['NODE_OPTIONS']}`,
+    }));
+    const supervised = supervise(stage, cleanup);
+    await stage.device('mac-poison', ATTACKER);
+    const poison = () =>
+      stage.crm.sendWebhook({ locationId: ATTACKER, phone: PHONE, message: 'POISON', messageId: 'poison' });
+    for (let tries = 0; tries < 200; tries++) {
+      const { status } = await poison().catch(() => ({ status: 0 }));
+      if (status === 422) break;
+      // The Mac does not come back by itself after a restart.
+      if (status === 404) await stage.device('mac-poison', ATTACKER).catch(() => undefined);
+      await sleep(500);
+    }
+    await stage.rejoin();
+    const { ends } = supervised;
+    repeat(cleanup, 10, poison);
+    return {
+      on: stage,
+      async verify() {
+        if (supervised.ends !== ends) return 'the service ended again';
+        return ends === 2 ? undefined : `the service ended ${ends} times`;
       },
     };
   },
