@@ -28,7 +28,7 @@ const MEDIA_TYPES: Record<string, string> = {
 const MIN_PREFIX = 16;
 const MAX_BYTES = 64_000_000;
 
-/** Files by SHA-256. The Mac downloads the agent's files from here, and the phone shows the files in the Mac's folder. */
+/** Files by SHA-256, and stickers also by the hash in their name. The Mac downloads the agent's files from here, and the phone shows the files in the Mac's folder. */
 export class MediaStore {
   readonly #folder: string;
   readonly #files = new Map<string, StoredFile>();
@@ -42,11 +42,13 @@ export class MediaStore {
 
   /** Stores a file and returns its URL path. */
   put({ name, base64 }: UploadedFile): string {
-    const sha256 = this.#add(name, Buffer.from(base64, 'base64'));
+    const body = Buffer.from(base64, 'base64');
+    const sha256 = sha256Of(body);
+    this.#add(sha256, name, body);
     return `/media/${sha256}/${encodeURIComponent(name)}`;
   }
 
-  /** Finds a file by its SHA-256 or a prefix of it. The Mac uses such a prefix in the names of stickers. */
+  /** Finds a file by its hash or a prefix of it. */
   async find(path: string): Promise<StoredFile | undefined> {
     const prefix = path.split('/')[2] ?? '';
     if (prefix.length < MIN_PREFIX) return undefined;
@@ -57,7 +59,7 @@ export class MediaStore {
   }
 
   #withPrefix(prefix: string): StoredFile | undefined {
-    for (const [sha256, file] of this.#files) if (sha256.startsWith(prefix)) return file;
+    for (const [hash, file] of this.#files) if (hash.startsWith(prefix)) return file;
     return undefined;
   }
 
@@ -67,24 +69,27 @@ export class MediaStore {
       const path = join(entry.parentPath, entry.name);
       if (!entry.isFile() || entry.name.startsWith('chat.db') || this.#loaded.has(path)) continue;
       this.#loaded.add(path);
-      this.#add(entry.name, await readFile(path));
+      const body = await readFile(path);
+      const [, hash] = /^sticker-([0-9a-f]{16,})/.exec(entry.name) ?? [];
+      for (const key of [sha256Of(body), ...(hash === undefined ? [] : [hash])])
+        this.#add(key, entry.name, body);
     }
   }
 
-  #add(name: string, body: Buffer): string {
-    const sha256 = createHash('sha256').update(body).digest('hex');
-    if (this.#files.has(sha256)) return sha256;
+  #add(hash: string, name: string, body: Buffer): void {
+    if (this.#files.has(hash)) return;
     const extension = name.split('.').at(-1)?.toLowerCase() ?? '';
-    this.#files.set(sha256, { type: MEDIA_TYPES[extension] ?? 'application/octet-stream', body });
+    this.#files.set(hash, { type: MEDIA_TYPES[extension] ?? 'application/octet-stream', body });
     this.#bytes += body.length;
     for (const [oldest, file] of this.#files) {
-      if (this.#bytes <= MAX_BYTES || oldest === sha256) break;
+      if (this.#bytes <= MAX_BYTES || oldest === hash) break;
       this.#files.delete(oldest);
       this.#bytes -= file.body.length;
     }
-    return sha256;
   }
 }
+
+const sha256Of = (body: Buffer) => createHash('sha256').update(body).digest('hex');
 
 export function isFile(value: unknown): value is UploadedFile {
   return (

@@ -12,12 +12,12 @@ export function stickerFile(name: StickerName): UploadedFile {
   return cached(`${name}.png`, (file) => drawn(file, SIZE, SIZE, (context) => DRAWINGS[name](context)));
 }
 
-/** Returns the URL of a sticker by its file name. The Mac names the agent's stickers after their SHA-256. */
+/** Returns the URL of a sticker by its file name. The Mac names the agent's stickers after the SHA-256 of what the CRM sent. */
 export function stickerUrl(fileName: string): string | undefined {
   const name = STICKERS.find((candidate) => fileName.startsWith(`${candidate}.`));
   if (name !== undefined) return `data:image/png;base64,${stickerFile(name).base64}`;
-  const [, sha256] = /^sticker-([0-9a-f]{16,})/.exec(fileName) ?? [];
-  return sha256 && `./media/${sha256}/${encodeURIComponent(fileName)}`;
+  const [, hash] = /^sticker-([0-9a-f]{16,})/.exec(fileName) ?? [];
+  return hash && `./media/${hash}/${encodeURIComponent(fileName)}`;
 }
 
 export function pictureFile(): UploadedFile {
