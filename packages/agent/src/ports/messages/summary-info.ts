@@ -56,9 +56,10 @@ class PropertyList {
     const numbers: number[] = [];
     for (let item = 0; item < list.length; item++) {
       const { kind, length, start } = this.#head(this.#reference(list, item));
-      if (kind === INTEGER) numbers.push(this.#integer(start, 2 ** length));
+      const number = kind === INTEGER ? this.#integer(start, 2 ** length) : NaN;
+      if (Number.isSafeInteger(number)) numbers.push(number);
     }
-    return numbers.filter((number) => Number.isSafeInteger(number));
+    return numbers;
   }
 
   #valueOf(key: string): number | undefined {
@@ -78,7 +79,8 @@ class PropertyList {
   #head(object: number): Head {
     const at = this.#integer(this.#offsets + object * this.#offsetBytes, this.#offsetBytes);
     const mark = this.#bytes.readUInt8(at);
-    const [kind, info] = [mark >> 4, mark & 15];
+    const kind = mark >> 4;
+    const info = mark & 15;
     if (info < 15) return { kind, length: info, start: at + 1 };
     const lengthBytes = 2 ** (this.#bytes.readUInt8(at + 1) & 15);
     return { kind, length: this.#integer(at + 2, lengthBytes), start: at + 2 + lengthBytes };
