@@ -10,7 +10,7 @@ import { FLAWLESS } from './score.ts';
 const kinds = faultKinds({ agents: 2 });
 
 function roundReport(round: number, evidence: readonly string[] = []): RoundReport {
-  const schedule = createSchedule({ seed: round, faults: 40, kills: 4, kinds });
+  const schedule = createSchedule({ seed: round, faults: kinds.length + 3, kills: 4, kinds });
   return {
     round,
     messages: 500,
