@@ -26,7 +26,10 @@ it('M12 setup says in one line why a pairing code is wrong, used or expired, and
   const terminal = mac.inTerminal({}, 'setup');
   await terminal.reads('Pairing code');
   for (const [code, line] of [
-    [`0000-0000@${mac.bridge.url}`, 'is wrong or no longer valid. Check it, or ask the operator of the service for a new one.'],
+    [
+      `0000-0000@${mac.bridge.url}`,
+      'is wrong or no longer valid. Check it, or ask the operator of the service for a new one.',
+    ],
     [used, 'was already used. Ask the operator of the service for a new one.'],
     [expired, 'is older than 15 minutes. Ask the operator of the service for a new one.'],
   ] as const) {

@@ -19,3 +19,16 @@ it('stops the newest part first, each once, and continues when one fails', async
   await life.close();
   expect(seen).toEqual(['third', 'second failed', 'first']);
 });
+
+it('stops what was added to a part of it when the turn of that part comes, and continues when one fails', async () => {
+  const seen: string[] = [];
+  const life = new Lifecycle((name) => seen.push(`${name} failed`));
+  const inner = life.part('inner');
+  life.add('outer', () => void seen.push('outer'));
+  inner.add('first', () => void seen.push('first'));
+  inner.add('second', () => {
+    throw new Error('cannot close');
+  });
+  await life.close();
+  expect(seen).toEqual(['outer', 'second failed', 'first']);
+});

@@ -18,6 +18,13 @@ export class Lifecycle {
     this.#started.push({ name, stop });
   }
 
+  /** A lifecycle within this one: its parts are stopped when its own turn comes, also those that are added to it later. */
+  part(name: string): Lifecycle {
+    const inner = new Lifecycle(this.#onError);
+    this.add(name, () => inner.close());
+    return inner;
+  }
+
   /** The part that is being stopped. */
   get stopping(): string | undefined {
     return this.#stopping;

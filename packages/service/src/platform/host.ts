@@ -120,7 +120,7 @@ export interface HostDeps extends Omit<
   | 'keepsAboutPeople'
   | 'keepers'
 > {
-  readonly life: Pick<Lifecycle, 'add'>;
+  readonly life: Pick<Lifecycle, 'add' | 'part'>;
 }
 
 export function createHost({ life, ...given }: HostDeps): Host & { readonly registered: Registered } {
@@ -131,10 +131,7 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
   const checks: Check[] = [];
   const prunes: Prune[] = [];
   const watches: (readonly [name: string, start: () => Stop])[] = [];
-  const observers: (readonly [name: string, stop: Stop])[] = [];
-  life.add('observers', async () => {
-    for (const [, stop] of observers.toReversed()) await stop();
-  });
+  const observers = life.part('observers');
   return {
     ...given,
     registered: {
@@ -157,7 +154,7 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
     operatorRoutes: (...routes) => void operatorRoutes.push(...routes),
     publicRoutes: (...routes) => void publicRoutes.push(...routes),
     stops: (name, stop) => life.add(name, stop),
-    stopsLast: (...last) => void observers.push(last),
+    stopsLast: (name, stop) => observers.add(name, stop),
     expires: (event, prune) => void prunes.push({ event, prune }),
     watches: (...watch) => void watches.push(watch),
     finds: (check) => void checks.push(check),

@@ -74,8 +74,8 @@ export async function openWebhook(
   host.stops('handovers', () => handovers.close());
   const optOuts = new Slot<IsSuppressed>('webhook.optOuts', NOBODY);
   const appEvents: WebhookRoom['appEvents'] = new Map();
-  const forwarded: WebhookRoom['forwarded'] = new Occurrence();
-  const handled: WebhookRoom['handled'] = new Occurrence();
+  const forwarded: WebhookRoom['forwarded'] = new Occurrence('webhook.forwarded', log);
+  const handled: WebhookRoom['handled'] = new Occurrence('webhook.handled', log);
   /** Webhooks whose signature header is known but whose signature no key verifies. */
   const badSignatures = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
   const receive = receiveWebhook({
