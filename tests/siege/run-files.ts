@@ -27,24 +27,25 @@ const HEAP_MB = 256;
 const QUOTA_MB = 50_000;
 const PER_MINUTE = 600;
 
-/** A service with a small heap, a tenant with honest traffic, and a Mac that uploads. */
-export async function startFileStage(cleanup: Cleanup): Promise<{ stage: Stage; token: string }> {
+/** A service with a small heap, and a tenant with honest traffic. */
+async function startFileStage(cleanup: Cleanup): Promise<Stage> {
   const stage = await startStage(cleanup, async () => ({
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import ${MEMORY_PROBE}`,
     ASSET_QUOTA_MB: String(QUOTA_MB),
   }));
-  const { token } = await stage.device('mac-files', 'locFiles');
   await stage.honest(2);
-  return { stage, token };
+  return stage;
 }
 
-/** Uploads one file after the other for as long as the honest traffic lasts. */
-export async function uploadFiles(
-  { stage, token }: { stage: Stage; token: string },
+/** Uploads one file after the other, from a Mac of its own, for as long as the honest traffic lasts. */
+async function uploadFiles(
+  stage: Stage,
   name: string,
   files: readonly HostileFile[],
   how: { readonly seconds: number; readonly perMinute?: number },
 ): Promise<FileReport> {
+  const mac = name.replaceAll(/\W/g, '');
+  const { token } = await stage.device(`mac-${mac}`, `loc${mac}`);
   const bodies = files.map(({ make }) => make());
   const statuses: Record<number, number> = {};
   const before = await stage.memory();
@@ -101,18 +102,18 @@ export async function* runFiles(
   cleanup: Cleanup,
   { seconds, only }: { seconds: number; only: string },
 ): AsyncGenerator<FileReport> {
-  const target = await startFileStage(cleanup);
+  const stage = await startFileStage(cleanup);
   const chosen = HOSTILE_FILES.filter(({ name }) => name.includes(only));
-  for (const file of chosen) yield await uploadFiles(target, file.name, [file], { seconds });
+  for (const file of chosen) yield await uploadFiles(stage, file.name, [file], { seconds });
   const small = chosen.filter(({ make }) => make().byteLength < 1_000_000);
   if (small.length > 0)
-    yield await uploadFiles(target, `${PER_MINUTE} small files a minute`, small, {
+    yield await uploadFiles(stage, `${PER_MINUTE} small files a minute`, small, {
       seconds,
       perMinute: PER_MINUTE,
     });
   const large = chosen.filter(({ make }) => make().byteLength >= 1_000_000).slice(0, 4);
   if (large.length > 0)
-    yield await uploadFiles(target, `${PER_MINUTE} large files a minute`, large, {
+    yield await uploadFiles(stage, `${PER_MINUTE} large files a minute`, large, {
       seconds,
       perMinute: PER_MINUTE,
     });
