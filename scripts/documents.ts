@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { CODES } from '@footbridge/protocol/codes';
 import type { Channel } from '@footbridge/protocol/codes';
 
+import { SETTINGS } from '@footbridge/service/config';
 import { configurationPage, envExample } from '@footbridge/service/platform/settings/documents';
 import { apiPage } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
@@ -44,11 +45,11 @@ function errorsPage(): string {
 }
 
 const DOCUMENTS: Record<string, (root: string) => string | Promise<string>> = {
-  '.env.example': envExample,
+  '.env.example': () => envExample(Object.values(SETTINGS)),
   'docs/api.md': apiPage,
   ...dashboardFiles(),
   'docs/cli.md': cliPage,
-  'docs/configuration.md': configurationPage,
+  'docs/configuration.md': () => configurationPage(Object.values(SETTINGS)),
   'docs/errors.md': errorsPage,
   'docs/mac-verified.md': verifiedPage,
   'docs/metrics.md': metricsPage,

@@ -7,7 +7,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { createLog } from '@footbridge/runtime/log';
 import { createBridge } from '@footbridge/service/compose';
 import type { Bridge } from '@footbridge/service/compose';
-import { loadConfig } from '@footbridge/service/platform/settings/config';
+import { loadConfig } from '@footbridge/service/config';
 
 export interface RunningBridge extends Bridge {
   /** Every log line so far. */

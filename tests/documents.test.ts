@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 
 import { SETTINGS as AGENT_SETTINGS } from '@footbridge/agent/config/settings';
 import { createProgram } from '@footbridge/cli/program';
-import { SETTINGS } from '@footbridge/service/platform/settings/settings';
+import { SETTINGS } from '@footbridge/service/config';
 import type { Call } from '@footbridge/protocol/operator/call';
 import * as SESSION_CALLS from '@footbridge/protocol/operator/session';
 import { openApiDocument } from '@footbridge/service/platform/openapi/openapi-document';

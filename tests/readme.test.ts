@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { loadConfig } from '@footbridge/service/platform/settings/config';
+import { loadConfig } from '@footbridge/service/config';
+import { oauthApp } from '@footbridge/service/features/oauth/settings';
 
 import { codeBlocksIn } from '../scripts/code-blocks.ts';
 
@@ -31,7 +32,7 @@ describe('README.md', () => {
     const settings = { ...envFile(1), CRM_OAUTH_ENCRYPTION_KEY: randomBytes(32).toString('hex') };
     expect(settings).toMatchObject({ DATABASE_URL: 'sqlite:./data/footbridge.sqlite' });
     const { config, warnings } = loadConfig(settings);
-    expect(config.oauth.state).toBe('ready');
+    expect(oauthApp(config).state).toBe('ready');
     expect(warnings).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { createLog } from '@footbridge/runtime/log';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 import { createBridge } from '@footbridge/service/compose';
 import type { Bridge } from '@footbridge/service/compose';
-import { loadConfig } from '@footbridge/service/platform/settings/config';
+import { loadConfig } from '@footbridge/service/config';
 import { serveReports } from './process-report.ts';
 
 keepNextTickFast();

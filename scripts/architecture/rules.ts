@@ -25,8 +25,9 @@ export const ROOMS: readonly string[] = [
 const room = (name: string): string => `relay/${name}`;
 
 const SERVICE: readonly Part[] = [
-  { name: 'main', files: /^main\.ts$/, mayImport: ['compose', 'platform'] },
+  { name: 'main', files: /^main\.ts$/, mayImport: ['compose', 'config', 'platform'] },
   { name: 'compose', files: /^compose\.ts$/, mayImport: ['*'] },
+  { name: 'config', files: /^config\.ts$/, mayImport: ['platform', ...ROOMS.map(room), 'features'] },
   { name: 'platform', files: /^platform\//, mayImport: [] },
   ...ROOMS.map((name, index) => ({
     name: room(name),
@@ -104,7 +105,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   runtime: ['protocol'],
   media: ['protocol', 'runtime'],
   service: ['protocol', 'runtime', 'media', 'console', 'site'],
-  maintenance: ['protocol', 'runtime', 'media', 'service/platform', 'service/relay/keys'],
+  maintenance: ['protocol', 'runtime', 'media', 'service/config', 'service/platform', 'service/relay/keys'],
   agent: ['protocol', 'runtime', 'media'],
   kit: ['protocol'],
   'mac-launcher': [],

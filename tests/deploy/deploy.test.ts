@@ -7,7 +7,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { SETTINGS } from '../../packages/service/src/platform/settings/settings.ts';
+import { SETTINGS } from '../../packages/service/src/config.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DEPLOY = join(ROOT, 'deploy');

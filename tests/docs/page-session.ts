@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 import { parseFooter } from '@footbridge/kit';
-import { loadConfig } from '@footbridge/service/platform/settings/config';
+import { loadConfig } from '@footbridge/service/config';
 import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { startCrm } from '@footbridge/testkit/crm';

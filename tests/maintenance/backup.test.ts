@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
-import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
+import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 
-import { loadConfig } from '@footbridge/service/platform/settings/config';
-import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
+import { loadConfig } from '@footbridge/service/config';
+import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import type { OpenDatabase } from '@footbridge/service/platform/sql/open-database';
 import { tablesAt } from '@footbridge/service/platform/sql/tables-at';

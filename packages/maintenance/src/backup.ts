@@ -4,8 +4,8 @@ import type { FileHandle } from 'node:fs/promises';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
-import type { Config } from '@footbridge/service/platform/settings/config';
-import { databasesOf } from '@footbridge/service/platform/settings/databases';
+import type { Config } from '@footbridge/service/config';
+import { databasesOf } from '@footbridge/service/config';
 import { compareMigrations } from '@footbridge/service/platform/sql/migrate';
 import { tablesAt } from '@footbridge/service/platform/sql/tables-at';
 

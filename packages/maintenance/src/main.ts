@@ -10,8 +10,8 @@ import type {
 import { ignoreDebuggerSignal } from '@footbridge/runtime/debugger-signal.js';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
 import { StartError, isDiskFull } from '@footbridge/service/platform/errors';
-import { loadConfig } from '@footbridge/service/platform/settings/config';
-import type { Config } from '@footbridge/service/platform/settings/config';
+import { loadConfig } from '@footbridge/service/config';
+import type { Config } from '@footbridge/service/config';
 import { reason } from '@footbridge/service/platform/sql/open-database';
 
 import { backup } from './backup.ts';

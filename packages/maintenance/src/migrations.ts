@@ -1,7 +1,8 @@
 import type { MigrationSummary } from '@footbridge/protocol/maintenance';
-import type { Config } from '@footbridge/service/platform/settings/config';
-import { databasesOf } from '@footbridge/service/platform/settings/databases';
+import type { Config } from '@footbridge/service/config';
+import { databasesOf } from '@footbridge/service/config';
 import { compareMigrations } from '@footbridge/service/platform/sql/migrate';
+import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
 import { MaintenanceError, databaseNewer } from './maintenance-error.ts';
@@ -31,7 +32,7 @@ export async function applyMigrations(config: Config): Promise<MigrationSummary[
   return summaries;
 }
 
-async function appliedIn(choice: Config['database']): Promise<readonly string[]> {
+async function appliedIn(choice: DatabaseConfig): Promise<readonly string[]> {
   try {
     const snapshot = await openSnapshot(choice);
     await snapshot.close();

@@ -1,4 +1,4 @@
-import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
+import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
 
 import { openPostgresSnapshot } from './snapshot-postgres.ts';
 import { openSqliteSnapshot } from './snapshot-sqlite.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import type { BackupSummary } from '@footbridge/protocol/maintenance';
 import { clearRestoreMarker, setRestoreMarker } from '@footbridge/service/platform/restore-marker';
-import type { DatabaseConfig } from '@footbridge/service/platform/settings/config';
-import { databasesOf } from '@footbridge/service/platform/settings/databases';
+import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
+import { databasesOf } from '@footbridge/service/config';
 import { MIGRATIONS } from '@footbridge/service/platform/sql/migrations';
 import { giveToFolderOwner } from '@footbridge/service/platform/sql/private-file';
 import { tablesAt } from '@footbridge/service/platform/sql/tables-at';

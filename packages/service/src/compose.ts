@@ -10,6 +10,8 @@ import { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 import { WorkMark } from '@footbridge/runtime/work-mark';
 
+import { databasesOf } from './config.ts';
+import type { Config } from './config.ts';
 import { capture } from './features/capture/feature.ts';
 import { consoleRoutes } from './features/console/console-routes.ts';
 import { docsRoutes } from './features/docs/docs-routes.ts';
@@ -17,12 +19,14 @@ import { doctor } from './features/doctor/feature.ts';
 import { issues } from './features/issues/feature.ts';
 import { isOfOtherApp } from './features/oauth/app-events.ts';
 import { oauth } from './features/oauth/feature.ts';
+import { oauthApp } from './features/oauth/settings.ts';
 import { optOut } from './features/opt-out/feature.ts';
 import { privacy } from './features/privacy/feature.ts';
 import { reach } from './features/reach/feature.ts';
 import { retention } from './features/retention/feature.ts';
 import { tenants } from './features/tenants/feature.ts';
 import { TRACING_CLOSE_MS, tracing } from './features/tracing/feature.ts';
+import { telemetryOf } from './features/tracing/settings.ts';
 import { asyncApiDocument } from './platform/asyncapi/asyncapi-document.ts';
 import { BUDGETS } from './platform/budgets.ts';
 import { createHost } from './platform/host.ts';
@@ -33,6 +37,7 @@ import { deprecatedRoutes } from './platform/http/deprecated-routes.ts';
 import { healthRoutes } from './platform/http/health-routes.ts';
 import { startListener } from './platform/http/listener.ts';
 import type { Listener } from './platform/http/listener.ts';
+import { operatorHosts } from './platform/http/settings.ts';
 import { lateClockGuard } from './platform/late-clock-guard.ts';
 import type { LateClockGuard } from './platform/late-clock-guard.ts';
 import { countRejections } from './platform/limits/count-rejections.ts';
@@ -50,10 +55,10 @@ import { probeRoutes } from './platform/operator/probe-routes.ts';
 import { sessionRoutes, signInRoute } from './platform/operator/session-routes.ts';
 import { tokensRoutes } from './platform/operator/tokens-routes.ts';
 import { refuseInterruptedRestore } from './platform/restore-marker.ts';
-import type { Config } from './platform/settings/config.ts';
 import { Slot } from './platform/slot.ts';
 import { logDatabase } from './platform/sql/log-database.ts';
 import { openDatabase } from './platform/sql/open-database.ts';
+import { databaseOf } from './platform/sql/settings.ts';
 import { messagesSetAside } from './platform/suspects/find-set-aside.ts';
 import { openSuspects } from './platform/suspects/suspects-sql.ts';
 import { createSqlLicenses } from './relay/accounts/licenses-sql.ts';
@@ -154,26 +159,28 @@ async function compose(
   warnings: readonly string[],
 ): Promise<Bridge> {
   const { config, log, clock, life, metrics } = context;
-  lockData(config, life);
+  lockData(config.dataDir, databasesOf(config).values(), life);
   refuseInterruptedRestore(config.dataDir);
+  const app = oauthApp(config);
+  const telemetry = telemetryOf(config);
   const failpoint = createFailpoints(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
   if (token.made)
     log.info({ event: 'operator.token_created', file: 'DATA_DIR/operator-token' }, 'operator token created');
 
-  const database = await openDatabase(config.database, logDatabase(log));
+  const database = await openDatabase(databaseOf(config.databaseUrl, config.dataDir), logDatabase(log));
   life.add('database', () => database.close());
   const mark = new WorkMark(join(config.dataDir, 'in-work'));
   life.add('work mark', () => mark.close());
   const audit = createAudit({ db: database.db, clock });
   const licenses = createSqlLicenses({ database, clock, failpoint });
-  const handleKeys = journalKeys(config.privateTokens.encryptionKeys, config.dataDir);
-  const isSingleNode = config.cluster.engine === 'memory';
+  const handleKeys = journalKeys(config.oauthEncryptionKeys ?? [], config.dataDir);
+  const isSingleNode = config.redisUrl === undefined;
   const holdMs = isSingleNode ? JOURNAL_HOLD_MS : 0;
   const journal = createSqlJournal({ database, clock, log, handleKeys, holdMs });
   life.add('journal', () => journal.close());
   const hashes = keyedHash(handleKeys);
-  const phones = createPhones(config.limits.phoneDefaultCountry);
+  const phones = createPhones(config.phoneDefaultCountry);
   const texts = new Slot<Texts>('texts', NO_TEXTS);
   const ownRetention = new Slot<Retention>('retention', AS_IN_SETTINGS);
 
@@ -201,7 +208,7 @@ async function compose(
   life.add('text capture', () => texts.close());
 
   // The URL is known once the listener is up; there are no uploads before that.
-  const address = { url: config.listeners.baseUrl ?? '' };
+  const address = { url: config.baseUrl ?? '' };
   const host = createHost({
     db: database.db,
     database,
@@ -227,17 +234,21 @@ async function compose(
       return messagesSetAside((await suspects.list()).filter(({ kind, at }) => kind !== 'file' || at > from));
     },
   });
-  const keys = await openKeys(host, { ...config.crm, ...config.limits });
+  const keys = await openKeys(host, config);
   const files = await openAssets(host, { licenses, suspects, hashes, retention: ownRetention }, config);
   const crm = openCrm(host, config);
   clockGuard.witnessedBy({
     async ask() {
-      const probe = await crm.probe(`${config.crm.host}/`);
+      const probe = await crm.probe(`${config.crmHost}/`);
       return 'code' in probe ? undefined : (probe.date ?? undefined);
     },
     newestRow: async () => (await journal.list({ limit: 1 })).messages[0]?.createdAt ?? null,
   });
-  const statuses = openStatus(host, { suspects, journal, client: crm.client, switchboard }, config);
+  const statuses = openStatus(
+    host,
+    { suspects, journal, client: crm.client, switchboard },
+    { ...config, oauthReady: app.state === 'ready' },
+  );
   const inbound = openInbound(host, { suspects, phones, journal, texts, crm, switchboard, files }, config);
   keepWithin(
     host,
@@ -261,8 +272,8 @@ async function compose(
     { suspects, phones, journal, texts, keys, crm, switchboard, licenses, statuses, inbound },
     {
       ...config,
-      isTraced: config.telemetry.traces !== undefined,
-      isForeignApp: (appId) => config.oauth.state === 'ready' && isOfOtherApp(appId, config.oauth.clientId),
+      isTraced: telemetry.traces !== undefined,
+      isForeignApp: (appId) => app.state === 'ready' && isOfOtherApp(appId, app.clientId),
     },
   );
 
@@ -285,17 +296,18 @@ async function compose(
   };
   const startedAt = performance.now();
   const uptimeSec = () => Math.floor((performance.now() - startedAt) / 1000);
-  await tracing.start(host, relay, { telemetry: config.telemetry, version });
-  await oauth.start(host, relay, { ...config, ownedLocations: (limit) => licenses.ownedLocations(limit) });
-  await capture.start(host, relay, {});
-  await retention.start(host, relay, {
-    journalDays: config.retentionDays,
-    assetDays: config.assets.retentionDays,
+  await tracing.start(host, relay, { telemetry, version });
+  await oauth.start(host, relay, {
+    ...config,
+    app,
+    ownedLocations: (limit) => licenses.ownedLocations(limit),
   });
-  await optOut.start(host, relay, { enforced: config.crm.optOutEnforced, words: config.crm.optOutWords });
-  await reach.start(host, relay, { reachFields: config.crm.reachFields });
+  await capture.start(host, relay, {});
+  await retention.start(host, relay, config);
+  await optOut.start(host, relay, config);
+  await reach.start(host, relay, config);
   await privacy.start(host, relay, {});
-  await doctor.start(host, relay, { version, config, warnings, uptimeSec });
+  await doctor.start(host, relay, { ...config, app, version, warnings, uptimeSec });
   await tenants.start(host, relay, {});
   await issues.start(host, relay, { ...config, clockVerdict: clockGuard.verdict });
   const served = config.accessLog ? createAccessLog(log) : undefined;
@@ -304,7 +316,7 @@ async function compose(
       served({ listener: 'public', method, route: path, status, ms, bytes, requestId }),
     );
 
-  const { drainGraceMs } = config.listeners;
+  const { drainGraceMs } = config;
   // With a single node, a load balancer has no other node to use.
   const noticeMs = isSingleNode ? 0 : drainGraceMs;
   const requests = { idleMs: drainGraceMs, withinMs: drainGraceMs + RESPONSES_MS };
@@ -318,7 +330,7 @@ async function compose(
       name: 'public',
       log,
       onServed: served,
-      trusted: trusts(config.listeners.trustProxy),
+      trusted: trusts(config.trustProxy),
       hardening: {
         budgets: [
           ['/crm/', BUDGETS.webhooks],
@@ -341,13 +353,13 @@ async function compose(
           startedAt,
           checks: [store, ...cluster.checks],
           limits,
-          perMinute: config.limits.healthPerMinute,
-          probePerMinute: config.limits.healthProbePerMinute,
+          perMinute: config.healthPerMinute,
+          probePerMinute: config.healthProbePerMinute,
         }),
         ...host.registered.publicRoutes,
       ],
     },
-    config.listeners.public,
+    { host: config.host, port: config.port },
   );
   if (address.url === '') address.url = publicListener.url;
   life.add('public listener', () => publicListener.close(requests));
@@ -366,7 +378,7 @@ async function compose(
       onServed: served,
       trusted: () => false,
       hardening: { budgets: [], otherBudget: BUDGETS.operator, clock },
-      isAllowedHost: allowedHosts(config.listeners.operatorHosts),
+      isAllowedHost: allowedHosts(operatorHosts(config)),
       routes: [
         probeRoutes({
           draining: () => draining,
@@ -391,7 +403,7 @@ async function compose(
         },
       ],
     },
-    config.listeners.operator,
+    { host: config.adminHost, port: config.adminPort },
   );
   host.registered.startWatches();
   // Closed before the parts that suspects wait in.

@@ -10,9 +10,9 @@ import { onStopSignal } from '@footbridge/runtime/stop-signals';
 import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 
 import { createBridge } from './compose.ts';
+import { loadConfig } from './config.ts';
+import type { LoadedConfig } from './config.ts';
 import { textInsteadOfStart } from './platform/settings/command-line.ts';
-import { loadConfig } from './platform/settings/config.ts';
-import type { LoadedConfig } from './platform/settings/config.ts';
 import { StartError } from './platform/errors.ts';
 
 const run = promisify(execFile);
@@ -75,7 +75,7 @@ async function notifySystemd(state: string): Promise<void> {
 /** Reloads the keys of the settings: the files may have changed. */
 async function reload(): Promise<void> {
   try {
-    await bridge.replaceKeys(loadConfig(process.env).config.crm);
+    await bridge.replaceKeys(loadConfig(process.env).config);
     log.info({ event: 'service.reloaded' }, 'keys of the settings reloaded');
   } catch (error) {
     if (!(error instanceof StartError)) throw error;

@@ -4,20 +4,22 @@ import { join } from 'node:path';
 import type { Lifecycle } from '@footbridge/runtime/lifecycle';
 import { FileLockedError, lockFile } from '@footbridge/runtime/lock-file';
 
-import type { Config } from './settings/config.ts';
 import { StartError } from './errors.ts';
-import { databasesOf } from './settings/databases.ts';
 import { reason } from './sql/open-database.ts';
+import type { DatabaseConfig } from './sql/settings.ts';
 import { makePrivate } from './sql/private-file.ts';
 
 /**
  * Locks the data folder and the SQLite files for the life of this process: two services on the same data would both send each text, and
  * use up each other's refresh tokens. Throws StartError.
  */
-export function lockData(config: Config, life: Lifecycle): void {
-  const { dataDir } = config;
+export function lockData(
+  dataDir: string,
+  databases: Iterable<DatabaseConfig>,
+  life: Pick<Lifecycle, 'add'>,
+): void {
   life.add('lock', lock(`DATA_DIR ${dataDir}`, join(dataDir, 'service.lock')));
-  for (const database of databasesOf(config).values()) {
+  for (const database of databases) {
     if (database.engine === 'postgres' || database.file === ':memory:') continue;
     const file = existsSync(database.file) ? realpathSync(database.file) : database.file;
     life.add('lock', lock(`the database file ${file}`, `${file}.lock`));

@@ -1,8 +1,8 @@
+import type { ResponseOf } from '@footbridge/protocol/operator/call';
 import { showDiagnosis } from '@footbridge/protocol/operator/watching';
 import { isObject } from '@footbridge/protocol/schema';
 import type { FastifyInstance } from 'fastify';
 
-import type { Config } from '../../platform/settings/config.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 /** What one call of an address found. */
@@ -12,9 +12,7 @@ type Probe =
 
 export interface DiagnosisDeps {
   readonly version: string;
-  readonly config: Pick<Config, 'crm' | 'oauth' | 'database' | 'cluster' | 'listeners'>;
-  /** Warnings about the settings, as logged at the start. */
-  readonly warnings: readonly string[];
+  readonly settings: ResponseOf<typeof showDiagnosis>['settings'];
   readonly uptimeSec: () => number;
   readonly publicUrl: () => string;
   readonly now: () => number;
@@ -26,7 +24,7 @@ const SAME_START_SEC = 3;
 
 /** `GET /operator/diagnosis`: the facts that `footbridge doctor` needs from the service, and what its calls to the CRM and to its own public address find. Contains no secret. */
 export function diagnosisRoutes(deps: DiagnosisDeps) {
-  const { version, config, warnings, uptimeSec, now } = deps;
+  const { version, settings, uptimeSec, now } = deps;
 
   async function found(url: string, path = '/') {
     const probe = await deps.probe(url + path);
@@ -45,22 +43,12 @@ export function diagnosisRoutes(deps: DiagnosisDeps) {
 
   return (app: FastifyInstance): void => {
     serveCall(app, showDiagnosis, async () => {
-      const { json: _answer, ...crm } = await found(config.crm.host);
+      const { json: _answer, ...crm } = await found(settings.crmHost);
       const { json, ...publicAddress } = await found(deps.publicUrl(), '/health');
       return {
         version,
         uptimeSec: uptimeSec(),
-        settings: {
-          warnings,
-          oauth: config.oauth.state,
-          missing: config.oauth.state === 'incomplete' ? config.oauth.missing : [],
-          baseUrl: config.listeners.baseUrl ?? null,
-          crmHost: config.crm.host,
-          conversationProviderId: config.crm.conversationProviderId ?? null,
-          inboundType: config.crm.inboundType,
-          database: config.database.engine,
-          nodes: config.cluster.engine === 'memory' ? ('one' as const) : ('several' as const),
-        },
+        settings,
         crm,
         publicAddress: { ...publicAddress, identity: identityOf(json) },
       };

@@ -5,7 +5,9 @@ import { diskSpace } from '../../platform/disk-space.ts';
 import type { Finding } from '../../platform/findings.ts';
 import type { Feature, Host } from '../../platform/host.ts';
 import type { LateClockGuard } from '../../platform/late-clock-guard.ts';
-import type { AlertsConfig, Config } from '../../platform/settings/config.ts';
+import type { STORAGE } from '../../platform/sql/settings.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
+import type { JOURNAL } from '../../relay/journal/settings.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { createAlertOutbox } from './alert-outbox-sql.ts';
 import { alertsRoutes } from './alerts-routes.ts';
@@ -21,12 +23,14 @@ import { issuesRoutes } from './issues-routes.ts';
 import { MacHistory } from './mac-history.ts';
 import { overviewRoutes } from './overview-routes.ts';
 import { AlertSender } from './send-alerts.ts';
+import type { AlertSettings } from './settings.ts';
 import { TrafficOverview } from './show-traffic.ts';
 import { IssueWatch } from './watch-issues.ts';
 
-export interface IssuesSettings extends Pick<Config, 'dataDir' | 'alerts' | 'retentionDays'> {
-  readonly clockVerdict: LateClockGuard['verdict'];
-}
+type IssuesSettings = AlertSettings &
+  Pick<ValuesOf<typeof STORAGE & typeof JOURNAL>, 'dataDir' | 'journalDays'> & {
+    readonly clockVerdict: LateClockGuard['verdict'];
+  };
 
 const DAY_MS = 86_400_000;
 
@@ -35,7 +39,7 @@ export const issues: Feature<Pick<Relay, 'journal' | 'accounts'>, IssuesSettings
   name: 'issues',
   start(host, { journal, accounts }, settings) {
     const { db, clock, log, metrics, node } = host;
-    const kept = settings.retentionDays * DAY_MS;
+    const kept = settings.journalDays * DAY_MS;
     const stored = createIssues({ db, clock });
     const macHistory = new MacHistory(() => clock.now());
     host.finds({
@@ -97,17 +101,16 @@ async function withLicenses(
   return found.map((finding) => ({ licenseId: owners.get(finding.subject)?.licenseId ?? null, ...finding }));
 }
 
-function startAlerts(host: Host, { alerts }: Pick<Config, 'alerts'>, kept: number): void {
+function startAlerts(host: Host, settings: AlertSettings, kept: number): void {
   const { db, clock, metrics } = host;
   const outbox = createAlertOutbox({ db, clock, otherNodes: !host.isSingleNode });
-  const receivers = receiversOf(alerts, () => clock.now());
-  const { quietHours, reminderMs } = alerts;
+  const receivers = receiversOf(settings, () => clock.now());
   const sender = new AlertSender({
     ...host,
     outbox,
     receivers,
-    quietHours,
-    reminderMs,
+    quietHours: settings.alertQuietHours,
+    reminderMs: settings.alertReminderMs,
     count: metrics.alert,
   });
   host.stops('alerts', () => sender.close());
@@ -115,14 +118,17 @@ function startAlerts(host: Host, { alerts }: Pick<Config, 'alerts'>, kept: numbe
   host.operatorRoutes(alertsRoutes({ receivers, outbox, sender }));
 }
 
-function receiversOf(
-  { webhook, slack, teams, email, allowPrivate }: AlertsConfig,
-  now: () => number,
-): AlertReceiver[] {
-  return [
-    ...(webhook === undefined ? [] : [createWebhookReceiver({ ...webhook, allowPrivate, now })]),
-    ...(slack === undefined ? [] : [createSlackReceiver({ url: slack, allowPrivate })]),
-    ...(teams === undefined ? [] : [createTeamsReceiver({ url: teams, allowPrivate })]),
-    ...(email === undefined ? [] : [createSmtpReceiver({ ...email, allowPrivate })]),
-  ];
+function receiversOf(settings: AlertSettings, now: () => number): AlertReceiver[] {
+  const { alertWebhookUrl, alertWebhookSecret, alertSlackUrl, alertTeamsUrl, alertSmtpUrl } = settings;
+  const { alertEmailFrom: from, alertEmailTo: to, alertAllowPrivate: allowPrivate } = settings;
+  const receivers: AlertReceiver[] = [];
+  if (alertWebhookUrl && alertWebhookSecret)
+    receivers.push(
+      createWebhookReceiver({ url: alertWebhookUrl, secret: alertWebhookSecret, allowPrivate, now }),
+    );
+  if (alertSlackUrl) receivers.push(createSlackReceiver({ url: alertSlackUrl, allowPrivate }));
+  if (alertTeamsUrl) receivers.push(createTeamsReceiver({ url: alertTeamsUrl, allowPrivate }));
+  if (alertSmtpUrl && from && to)
+    receivers.push(createSmtpReceiver({ url: alertSmtpUrl, from, to, allowPrivate }));
+  return receivers;
 }

@@ -2,11 +2,11 @@ import { CRM_SCOPES } from '@footbridge/protocol/crm-scopes';
 import { showCrmApp } from '@footbridge/protocol/operator/crm';
 import type { FastifyInstance } from 'fastify';
 
-import type { OAuthConfig } from '../../platform/settings/config.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
+import type { OAuthApp } from './settings.ts';
 
 export interface CrmAppRoutesDeps {
-  readonly oauth: OAuthConfig;
+  readonly oauth: OAuthApp;
   readonly publicUrl: () => string;
 }
 

@@ -1,11 +1,12 @@
 import { every } from '@footbridge/runtime/clock';
 
 import type { Feature, Host } from '../../platform/host.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
 import { logTokenDatabase } from '../../platform/sql/log-database.ts';
 import type { CrmGrants } from '../../relay/crm/tokens.ts';
+import type { CRM } from '../../relay/crm/settings.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { APP_EVENTS } from './app-events.ts';
 import { crmAppRoutes } from './crm-app-routes.ts';
@@ -15,17 +16,16 @@ import type { Grants } from './grants-sql.ts';
 import { grantsRoutes } from './grants-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { createPrivateTokens, privateTokenCheck } from './private-tokens.ts';
+import type { OAUTH, OAuthApp } from './settings.ts';
 import { createTokenEndpoint } from './token-endpoint-http.ts';
 import { createTokens } from './tokens.ts';
 import { createVault } from './vault.ts';
 
-export interface OAuthSettings extends Pick<
-  Config,
-  'oauth' | 'privateTokens' | 'crm' | 'database' | 'limits'
-> {
+export type OAuthSettings = ValuesOf<typeof OAUTH & typeof CRM> & {
+  readonly app: OAuthApp;
   /** The locations that a license owns, at most `limit` of them. */
   readonly ownedLocations: (limit: number) => Promise<readonly string[]>;
-}
+};
 
 const SERVE_EVENTS_MS = 60_000;
 
@@ -34,7 +34,11 @@ export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
   name: 'oauth',
   async start(host, relay, settings) {
     const { changes, clock, log, metrics } = host;
-    const { ownedLocations, privateTokens, oauth: app } = settings;
+    const { ownedLocations, app } = settings;
+    const privateTokens = {
+      single: settings.pitToken,
+      byLocation: settings.pitTokens ?? new Map<string, string>(),
+    };
     const isReady = app.state === 'ready';
     const grants = await openGrants(host, settings);
     const tokens = createTokens({
@@ -45,8 +49,8 @@ export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
               grants,
               endpoint: createTokenEndpoint({
                 transport: relay.crm.transport,
-                crmHost: settings.crm.host,
-                apiVersion: settings.crm.apiVersion,
+                crmHost: settings.crmHost,
+                apiVersion: settings.apiVersion,
                 ...app,
               }),
               thresholdSec: app.refreshThresholdSec,
@@ -98,7 +102,7 @@ export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
         oauth: app,
         install: (code) => tokens.install(code),
         limits: host.limits,
-        perMinute: settings.limits.oauthPerMinute,
+        perMinute: settings.oauthPerMinute,
         log,
       }),
     );
@@ -111,10 +115,9 @@ export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
 
 /** Resolves with undefined without a key that encrypts tokens. */
 async function openGrants(host: Host, settings: OAuthSettings): Promise<Grants | undefined> {
-  const { oauth: app, privateTokens } = settings;
+  const { oauthEncryptionKeys: keys } = settings;
   const { clock, log } = host;
-  const keys = app.state === 'ready' ? app.encryptionKeys : privateTokens.encryptionKeys;
-  if (keys.length === 0) return undefined;
+  if (keys === undefined) return undefined;
   const grants = createGrants({
     database: await openTokens(host, settings),
     clock,
@@ -135,8 +138,8 @@ async function openGrants(host: Host, settings: OAuthSettings): Promise<Grants |
 }
 
 /** CRM_OAUTH_DATABASE_URL may name a separate database. */
-async function openTokens(host: Host, { oauth: app, database: main }: OAuthSettings): Promise<OpenDatabase> {
-  if (app.state !== 'ready' || app.database === main) return host.database;
+async function openTokens(host: Host, { app }: OAuthSettings): Promise<OpenDatabase> {
+  if (app.state !== 'ready' || app.database === undefined) return host.database;
   const own = await openDatabase(app.database, logTokenDatabase(host.log));
   host.stopsLast('token database', () => own.close());
   return own;

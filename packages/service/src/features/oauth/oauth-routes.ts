@@ -1,9 +1,9 @@
 import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-import type { OAuthConfig } from '../../platform/settings/config.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { InstallOutcome } from './install-app.ts';
+import type { OAuthApp } from './settings.ts';
 import type { Limit, Limits } from '../../platform/limits/limits.ts';
 import { rateLimitHeaders } from '../../platform/http/rate-limit-headers.ts';
 import { addressKey } from '../../platform/http/client-address.ts';
@@ -11,7 +11,7 @@ import { oauthPage } from './oauth-page-http.ts';
 import { renderError } from '../../platform/http/render-error.ts';
 
 export interface OAuthRoutesDeps {
-  readonly oauth: OAuthConfig;
+  readonly oauth: OAuthApp;
   readonly install: (code: string) => Promise<InstallOutcome>;
   readonly limits: Limits;
   readonly perMinute: number;
@@ -85,7 +85,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps) {
 const isUnreadableBody = (error: unknown): boolean =>
   !(error instanceof RequestError) && error instanceof Error && 'statusCode' in error;
 
-function requireReady(oauth: OAuthConfig): void {
+function requireReady(oauth: OAuthApp): void {
   if (oauth.state === 'disabled')
     throw new RequestError(
       'OAUTH_DISABLED',

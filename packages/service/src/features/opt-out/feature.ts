@@ -1,20 +1,15 @@
 import type { Feature } from '../../platform/host.ts';
 import { isoTime } from '../../platform/operator/operator-request.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { DND_EVENT, createDndEvents } from './dnd-event.ts';
 import { createOptOutImport } from './import-opt-outs.ts';
 import { serveOptOuts } from './opt-out-calls.ts';
+import type { OPT_OUT } from './settings.ts';
 import { SuppressionFilter } from './suppression-filter.ts';
 import type { Suppressions } from './suppression-filter.ts';
 import { storedSuppressions } from './suppressions-sql.ts';
 import { watchWords } from './watch-words.ts';
-
-export interface OptOutSettings {
-  /** OPT_OUT_ENFORCED: texts to people who opted out are rejected. */
-  readonly enforced: boolean;
-  /** OPT_OUT_WORDS: words such as STOP are recognised. */
-  readonly words: boolean;
-}
 
 /** A person has at most one opt-out per location and key. */
 const MAX_OF_PERSON = 100_000;
@@ -22,9 +17,9 @@ const MAX_OF_PERSON = 100_000;
 type Rooms = Pick<Relay, 'people' | 'crm' | 'optOuts' | 'gate' | 'appEvents'>;
 
 /** The people who do not want texts, as the CRM, their own words or the operator say. */
-export const optOut: Feature<Rooms, OptOutSettings> = {
+export const optOut: Feature<Rooms, ValuesOf<typeof OPT_OUT>> = {
   name: 'opt-out',
-  start(host, relay, { enforced, words }) {
+  start(host, relay, { optOutEnforced: enforced, optOutWords: words }) {
     const { phones, hashes } = relay.people;
     const suppressions = openSuppressions();
     if (enforced)

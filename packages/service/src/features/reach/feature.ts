@@ -3,20 +3,17 @@ import { askReach } from '@footbridge/protocol/operator/people';
 
 import type { Feature } from '../../platform/host.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { createReach } from './ask-reach.ts';
 import { reachFields } from './reach-fields-sql.ts';
+import type { REACH } from './settings.ts';
 import { ReachWriter } from './write-reach.ts';
-
-export interface ReachSettings {
-  /** CRM_REACH_FIELD_ID: the custom field by location, `*` for all others. */
-  readonly reachFields: ReadonlyMap<string, string>;
-}
 
 type Rooms = Pick<Relay, 'people' | 'switchboard' | 'crm' | 'forwarded' | 'inboundDelivered'>;
 
 /** Asks the Mac of a location whether a person is reached by iMessage or SMS, and writes it into a field of the contact. */
-export const reach: Feature<Rooms, ReachSettings> = {
+export const reach: Feature<Rooms, ValuesOf<typeof REACH>> = {
   name: 'reach',
   start(host, relay, settings) {
     const { phones, hashes } = relay.people;
@@ -33,7 +30,7 @@ export const reach: Feature<Rooms, ReachSettings> = {
       },
       forget: (locationId) => asked.forget(locationId),
     });
-    const writer = settings.reachFields.size === 0 ? undefined : startWriter();
+    const writer = settings.reachFields === undefined ? undefined : startWriter(settings.reachFields);
 
     host.serve(askReach, async ({ params: { locationId }, query }) => {
       const phone = phones.handle(query.phone);
@@ -54,8 +51,7 @@ export const reach: Feature<Rooms, ReachSettings> = {
       };
     });
 
-    function startWriter(): ReachWriter {
-      const fields = settings.reachFields;
+    function startWriter(fields: ReadonlyMap<string, string>): ReachWriter {
       const started = new ReachWriter({
         ...host,
         fieldOf: (locationId) => fields.get(locationId) ?? fields.get('*'),

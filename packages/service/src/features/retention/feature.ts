@@ -3,21 +3,22 @@ import { listRetention, setRetention } from '@footbridge/protocol/operator/peopl
 import type { Feature } from '../../platform/host.ts';
 import { visibleLocations } from '../../platform/operator/operator-auth.ts';
 import { namedPlace, readNamedPlace, readPage } from '../../platform/operator/pages.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
+import type { ASSETS } from '../../relay/assets/settings.ts';
+import type { JOURNAL } from '../../relay/journal/settings.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { retentions } from './retention-sql.ts';
 
-/** How long data is kept where a location has no value of its own: JOURNAL_RETENTION_DAYS and ASSET_RETENTION_DAYS. */
-export interface RetentionSettings {
-  readonly journalDays: number;
-  readonly assetDays: number;
-}
+/** How long data is kept where a location has no value of its own. */
+type Defaults = Pick<ValuesOf<typeof JOURNAL & typeof ASSETS>, 'journalDays' | 'assetDays'>;
 
 const DAY_MS = 86_400_000;
 
 /** How long the data of a location is kept. */
-export const retention: Feature<Pick<Relay, 'retention' | 'assets'>, RetentionSettings> = {
+export const retention: Feature<Pick<Relay, 'retention' | 'assets'>, Defaults> = {
   name: 'retention',
-  start(host, { retention: slot, assets }, defaults) {
+  start(host, { retention: slot, assets }, { journalDays, assetDays }) {
+    const defaults = { journalDays, assetDays };
     const stored = retentions(host.db);
     slot.fillWith(stored);
 

@@ -1,6 +1,6 @@
 import type { Feature } from '../../platform/host.ts';
-import type { TelemetryConfig } from '../../platform/settings/config.ts';
 import type { Relay } from '../../relay/relay.ts';
+import type { TelemetryConfig } from './settings.ts';
 import { MessageTraces } from './trace-messages.ts';
 
 /** How long a stopping node waits for the collector. */

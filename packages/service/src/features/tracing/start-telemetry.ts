@@ -14,7 +14,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 
-import type { TelemetryConfig, TracesConfig } from '../../platform/settings/config.ts';
+import type { TelemetryConfig, TracesConfig } from './settings.ts';
 import type { MessageTracesDeps } from './trace-messages.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { ExportReport } from './export-report.ts';

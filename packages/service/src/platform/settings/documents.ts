@@ -1,14 +1,33 @@
-import { SETTINGS } from './settings.ts';
-import type { Setting } from './settings.ts';
+import { CHAPTERS } from './setting.ts';
+import type { Setting } from './setting.ts';
 
-const groups = (): Map<string, Setting[]> =>
-  Map.groupBy(Object.values(SETTINGS), (setting: Setting) => setting.group);
+/** Settings of several parts that are listed in this order, at the beginning of their chapter. */
+const FIRST = `
+DATA_DIR DATABASE_URL REDIS_URL NODE_SECRET JOURNAL_RETENTION_DAYS CRM_HOSTNAME CRM_PUBLIC_KEY
+CRM_LEGACY_PUBLIC_KEY CRM_KEYS_FILE CRM_ACCEPTED_TYPES CRM_CONVERSATION_PROVIDER_ID CRM_INBOUND_TYPE
+CRM_SEND_ALT_ID CRM_API_VERSION STATUS_WITH_GUID CRM_MIRROR_SENT OPT_OUT_WORDS OPT_OUT_ENFORCED
+CRM_REACH_FIELD_ID CRM_CREATE_CONTACTS CRM_UPLOAD_ATTACHMENTS FOOTER_ON_PLAIN_TEXT
+INBOUND_ON_UNCERTAIN MESSAGE_BODY_MAX_LENGTH_CHARS MESSAGE_MAX_AGE_SEC PHONE_DEFAULT_COUNTRY
+RATE_LIMIT_CRM_WEBHOOK RATE_LIMIT_VALIDATE_LOCATION_ID REPLAY_MEMORY RATE_LIMIT_CRM_CALLS
+RATE_LIMIT_UNSIGNED RATE_LIMIT_OAUTH_CALLBACK RATE_LIMIT_HEALTH RATE_LIMIT_HEALTH_PROBE
+RATE_LIMIT_ENROLMENT
+`.split(/\s+/);
+
+const place = ({ name }: Setting): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+
+const chaptersOf = (settings: readonly Setting[]) =>
+  CHAPTERS.map((chapter) => ({
+    chapter,
+    settings: settings
+      .filter((setting) => setting.chapter === chapter)
+      .toSorted((one, other) => place(one) - place(other)),
+  }));
 
 /** The text of `.env.example`: every setting, commented out, with its default. */
-export function envExample(): string {
-  const blocks = [...groups()].map(([group, settings]) =>
+export function envExample(all: readonly Setting[]): string {
+  const blocks = chaptersOf(all).map(({ chapter, settings }) =>
     [
-      `# ${group}`,
+      `# ${chapter}`,
       ...settings.flatMap((setting) => [`# ${setting.about}`, `#${setting.name}=${setting.fallback ?? ''}`]),
     ].join('\n'),
   );
@@ -16,8 +35,8 @@ export function envExample(): string {
 }
 
 /** The text of `docs/configuration.md`. */
-export function configurationPage(): string {
-  const tables = [...groups()].map(([group, settings]) => {
+export function configurationPage(all: readonly Setting[]): string {
+  const tables = chaptersOf(all).map(({ chapter, settings }) => {
     const rows = settings.map((setting) => {
       const shown = setting.fallback === undefined ? '' : `\`${setting.fallback}\``;
       const marks = setting.secret ? ' Secret.' : '';
@@ -25,7 +44,7 @@ export function configurationPage(): string {
       const file = setting.fromFile ? ` Also \`${setting.name}_FILE\`.` : '';
       return `| \`${setting.name}\` | ${shown} | ${setting.about}${marks}${alias}${file} |`;
     });
-    return `## ${group}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
+    return `## ${chapter}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
   });
-  return `# Configuration\n\n<!-- Made from packages/service/src/platform/settings/settings.ts by \`npm run check -- --write\`. -->\n\nThe service reads its settings from the environment, once, at the start. Invalid values stop it with exit code 3 and one line per problem; a name that looks like a setting but is not one is reported as a warning. An empty value counts as not set.\n\n${tables.join('\n')}`;
+  return `# Configuration\n\n<!-- Made from the files settings.ts of packages/service/src by \`npm run check -- --write\`. -->\n\nThe service reads its settings from the environment, once, at the start. Invalid values stop it with exit code 3 and one line per problem; a name that looks like a setting but is not one is reported as a warning. An empty value counts as not set.\n\n${tables.join('\n')}`;
 }

@@ -7,6 +7,7 @@ import { migrate } from './migrate.ts';
 import { markInUse } from './postgres-in-use.ts';
 import { makePrivate } from './private-file.ts';
 import type { Schema } from './schema.ts';
+import type { DatabaseConfig } from './settings.ts';
 import { openSqlite, sqliteDialect } from './sqlite-dialect.ts';
 
 export type Database = Kysely<Schema>;
@@ -24,8 +25,6 @@ export interface OpenDatabase extends Queries {
   close(): Promise<void>;
 }
 
-type Choice = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
-
 /** What no statement reports: errors of a background checkpoint or an idle connection, and that writes wait for another process. */
 export type DatabaseEvent =
   | { readonly type: 'checkpoint_failed'; readonly error: unknown }
@@ -41,7 +40,7 @@ export type OnDatabaseEvent = (event: DatabaseEvent) => void;
 
 /** Opens and migrates the database. Rejects with StartError, whose message names the cause. */
 export async function openDatabase(
-  choice: Choice,
+  choice: DatabaseConfig,
   onEvent: OnDatabaseEvent,
   queryTimeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<OpenDatabase> {

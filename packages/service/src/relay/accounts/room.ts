@@ -1,7 +1,7 @@
 import { addressKey } from '../../platform/http/client-address.ts';
 import type { Host } from '../../platform/host.ts';
 import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slot } from '../../platform/slot.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
@@ -17,6 +17,7 @@ import { licensesRoutes } from './licenses-routes.ts';
 import type { Liveness } from './liveness.ts';
 import { locationsRoutes } from './locations-routes.ts';
 import { LicenseAdmin } from './manage-licenses.ts';
+import type { ACCOUNTS } from './settings.ts';
 import { Overview } from './overview.ts';
 import type { LocationOverview } from './overview.ts';
 import { TokenUse } from './token-use.ts';
@@ -45,12 +46,12 @@ export interface AccountsRoom {
 export function openAccounts(
   host: Host,
   { licenses, switchboard, grants }: AccountsDeps,
-  { macs, limits: { enrolmentPerMinute } }: Pick<Config, 'macs' | 'limits'>,
+  { locationClaim, enrolmentPerMinute }: ValuesOf<typeof ACCOUNTS>,
 ): AccountsRoom {
   const { changes, clock, log, metrics, limits, auditLog: audit } = host;
   const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
   host.stops('device authentication', () => deviceAuth.close());
-  const claims = new LocationClaims({ licenses, changes, mode: macs.locationClaim });
+  const claims = new LocationClaims({ licenses, changes, mode: locationClaim });
   host.stops('location claims', () => claims.close());
   const lastSeen = new LastSeen({ licenses, clock, log });
   host.stops('last seen', () => lastSeen.close());

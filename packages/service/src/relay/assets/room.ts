@@ -5,7 +5,8 @@ import { Converter } from '@footbridge/media/converter';
 import { hasHeicDecoder } from '@footbridge/media/heic-decoder';
 
 import type { Host } from '../../platform/host.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
+import type { STORAGE } from '../../platform/sql/settings.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Licenses } from '../accounts/licenses.ts';
@@ -18,10 +19,13 @@ import { assetRoutes } from './asset-routes.ts';
 import { openDiskAssets } from './assets-disk.ts';
 import type { Assets } from './assets.ts';
 import { keepFiles } from './files-of-person.ts';
+import type { ASSETS } from './settings.ts';
 import { pruneAssets } from './prune-assets.ts';
 import { createUploads } from './take-upload.ts';
 import type { Upload, UploadOutcome } from './take-upload.ts';
 import { assetsRoutes } from './totals-routes.ts';
+
+type AssetSettings = ValuesOf<typeof ASSETS & typeof STORAGE>;
 
 export interface AssetsDeps {
   readonly licenses: Pick<Licenses, 'maxSeats'>;
@@ -40,10 +44,11 @@ export interface AssetsRoom {
 export async function openAssets(
   host: Host,
   { licenses, suspects, hashes, retention }: AssetsDeps,
-  { dataDir, assets: settings }: Pick<Config, 'dataDir' | 'assets'>,
+  settings: AssetSettings,
 ): Promise<AssetsRoom> {
   const { database, clock, log } = host;
-  const assets = await openStore(settings, join(dataDir, 'assets/incoming'));
+  const { dataDir, quotaBytesPerSeat } = settings;
+  const assets = await openStore(settings);
   const index = createAssetIndex({ database, clock, hashes: (handle) => hashes.handle(handle) });
   const converter = await Converter.open(join(dataDir, 'converter'), log, { program: ATTACHMENT_PROGRAM });
   host.stops('converter', () => converter.close());
@@ -67,15 +72,23 @@ export async function openAssets(
     log,
     baseUrl: host.publicUrl,
     quotaBytes: settings.quotaBytes,
-    licenseQuotaBytes: async (licenseId) => (await licenses.maxSeats(licenseId)) * settings.quotaBytesPerSeat,
+    licenseQuotaBytes: async (licenseId) => (await licenses.maxSeats(licenseId)) * quotaBytesPerSeat,
     retentionDays: async (locationId) =>
-      (await retention.value.of(locationId)).assetDays ?? settings.retentionDays,
+      (await retention.value.of(locationId)).assetDays ?? settings.assetDays,
   });
   return { assets, index, take };
 }
 
-async function openStore(settings: Config['assets'], spoolFolder: string): Promise<Assets> {
-  if (settings.engine === 'disk') return openDiskAssets({ directory: settings.folder });
+async function openStore(settings: AssetSettings): Promise<Assets> {
+  const { s3Endpoint, s3AccessKeyId, s3SecretAccessKey, s3Region, dataDir } = settings;
+  if (settings.assetStore === 'disk' || !s3Endpoint || !s3AccessKeyId || !s3SecretAccessKey)
+    return openDiskAssets({ directory: join(dataDir, 'assets') });
   const { openS3Assets } = await import('./assets-s3.ts');
-  return openS3Assets({ ...settings, spoolFolder });
+  return openS3Assets({
+    endpoint: s3Endpoint,
+    region: s3Region,
+    accessKeyId: s3AccessKeyId,
+    secretAccessKey: s3SecretAccessKey,
+    spoolFolder: join(dataDir, 'assets/incoming'),
+  });
 }

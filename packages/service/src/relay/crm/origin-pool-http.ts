@@ -6,7 +6,6 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '@footbridge/runtime/clock';
 import { FairSlots } from '@footbridge/runtime/fair-slots';
 
-import type { ProxyConfig } from '../../platform/settings/config.ts';
 import type { Exchange, HttpRequest } from './exchange-http.ts';
 
 const MAX_HEADER_BYTES = 65_536;
@@ -17,6 +16,14 @@ const KEEP_ALIVE_MARGIN_MS = 2000;
 /** A larger body may still be partly unsent when the response arrives; the next request would have to wait behind the rest. */
 const MAX_REUSED_BODY_BYTES = 65_536;
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Proxies for calls to the CRM, by the protocol of the call. */
+export interface ProxyConfig {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  /** Hosts that are called directly, as `NO_PROXY` lists them. */
+  readonly bypass: string;
+}
 
 /** The connections to one origin, direct or through a proxy. */
 export class OriginPool {

@@ -1,5 +1,5 @@
 import type { Host } from '../../platform/host.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slot } from '../../platform/slot.ts';
 import { createContactCalls } from './contact-calls.ts';
 import type { ContactCalls } from './contact-calls.ts';
@@ -10,6 +10,7 @@ import { probeAddress } from './probe-address.ts';
 import type { Probe } from './probe-address.ts';
 import { RecentCrmCalls } from './recent-calls.ts';
 import type { RecentCalls } from './recent-calls.ts';
+import type { CRM } from './settings.ts';
 import { NO_GRANTS } from './tokens.ts';
 import type { CrmGrants, CrmTokens } from './tokens.ts';
 import { createTransport } from './transport.ts';
@@ -32,26 +33,26 @@ export interface CrmRoom {
 }
 
 /** The calls to the CRM. */
-export function openCrm(
-  host: Host,
-  { crm, proxies, limits }: Pick<Config, 'crm' | 'proxies' | 'limits'>,
-): CrmRoom {
+export function openCrm(host: Host, settings: ValuesOf<typeof CRM>): CrmRoom {
   const { clock, metrics } = host;
-  const transport = createTransport({ clock, proxies });
+  const transport = createTransport({
+    clock,
+    proxies: { http: settings.httpProxy, https: settings.httpsProxy, bypass: settings.noProxy ?? '' },
+  });
   host.stops('calls to the CRM', () => transport.close());
   const tokens = new Slot<CrmTokens>('crm.tokens');
   host.stops('tokens', () => tokens.close());
   const recentCalls = new RecentCrmCalls(() => clock.now());
   const client = createCrmClient({
     transport,
-    host: crm.host,
-    apiVersion: crm.apiVersion,
+    host: settings.crmHost,
+    apiVersion: settings.apiVersion,
     tokens: {
       bearer: (...wanted) => tokens.value.bearer(...wanted),
       renew: (...rejected) => tokens.value.renew(...rejected),
     },
     clock,
-    callsPer10Sec: limits.crmCallsPer10Sec,
+    callsPer10Sec: settings.crmCallsPer10Sec,
     observe(operation, status, seconds, locationId) {
       metrics.crmCall(operation, status, seconds);
       recentCalls.add(locationId, operation, status);

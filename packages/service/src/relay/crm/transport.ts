@@ -3,10 +3,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { LinkedList } from '@footbridge/runtime/linked-list';
 import type { ListNode } from '@footbridge/runtime/linked-list';
 
-import type { ProxyConfig } from '../../platform/settings/config.ts';
 import { Exchange } from './exchange-http.ts';
 import type { HttpRequest, HttpResponse, NoResponse } from './exchange-http.ts';
 import { OriginPool } from './origin-pool-http.ts';
+import type { ProxyConfig } from './origin-pool-http.ts';
 
 export type { HttpRequest, HttpResponse, NoResponse } from './exchange-http.ts';
 

@@ -3,11 +3,12 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Host } from '../../platform/host.ts';
 import { Occurrence } from '../../platform/occurrence.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { AssetsRoom } from '../assets/room.ts';
 import type { CrmRoom } from '../crm/room.ts';
+import type { CRM } from '../crm/settings.ts';
 import type { SqlJournal } from '../journal/journal-sql.ts';
 import type { Texts } from '../journal/texts.ts';
 import type { Phones } from '../people/phones.ts';
@@ -23,6 +24,7 @@ import type { Deliver, Gate } from './gate.ts';
 import { Guids } from './guids-sql.ts';
 import { createInboundCalls } from './inbound-calls-http.ts';
 import { createPrepareAttachments } from './prepare-attachments.ts';
+import type { INBOUND } from './settings.ts';
 import { createUploadCalls } from './upload-calls-http.ts';
 
 const DAY_MS = 86_400_000;
@@ -54,7 +56,7 @@ export interface InboundRoom {
 export function openInbound(
   host: Host,
   { suspects, phones, journal, texts, crm, switchboard, files }: InboundRoomDeps,
-  { crm: settings }: Pick<Config, 'crm'>,
+  settings: ValuesOf<typeof INBOUND & typeof CRM>,
 ): InboundRoom {
   const { metrics, database, clock, node } = host;
   const guids = new Guids({ database, clock, owner: node });

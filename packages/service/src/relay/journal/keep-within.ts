@@ -1,7 +1,9 @@
 import type { Host } from '../../platform/host.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { SqlJournal } from './journal-sql.ts';
 import type { Retention } from './retention.ts';
+import type { JOURNAL } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -16,9 +18,9 @@ export interface KeepDeps {
 export function keepWithin(
   host: Host,
   { journal, retention, also }: KeepDeps,
-  { retentionDays }: { readonly retentionDays: number },
+  { journalDays }: ValuesOf<typeof JOURNAL>,
 ): void {
-  const kept = retentionDays * DAY_MS;
+  const kept = journalDays * DAY_MS;
   host.expires('journal.prune_failed', async () => {
     const own = (await retention.value.list()).flatMap(({ locationId, journalDays }) =>
       journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],

@@ -1,11 +1,13 @@
 import type { Host } from '../../platform/host.ts';
 import { createMemoryLimits } from '../../platform/limits/limits-memory.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 import { sodium } from '../../platform/sodium.ts';
 import { openKeyRing } from './key-ring.ts';
 import { keyRoutes } from './keys-routes.ts';
 import { crmKeys } from './keys-sql.ts';
 import { RecentRejections } from './recent-rejections.ts';
+import type { KEYS } from './settings.ts';
 import { settingsKeys } from './settings-keys.ts';
 import type { KeySettings } from './settings-keys.ts';
 import type { SignatureDeps, SignatureFault } from './verify-signature.ts';
@@ -21,10 +23,7 @@ export interface KeysRoom {
 }
 
 /** The CRM's public keys, from the settings and from the operator. */
-export async function openKeys(
-  host: Host,
-  settings: KeySettings & { readonly unsignedPerMinute: number },
-): Promise<KeysRoom> {
+export async function openKeys(host: Host, settings: ValuesOf<typeof KEYS>): Promise<KeysRoom> {
   const { db, clock, log, changes, metrics } = host;
   const keys = crmKeys(db, () => clock.now());
   let fixed = settingsKeys(settings);

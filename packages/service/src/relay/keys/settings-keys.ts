@@ -2,17 +2,12 @@ import { checkAgainst, list, nullable, strict } from '@footbridge/protocol/schem
 import { readRegularFile } from '@footbridge/runtime/regular-file';
 
 import { StartError } from '../../platform/errors.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { checkKey } from './check-key.ts';
 import type { KeyRecord, KeyInput } from './keys.ts';
+import type { KEYS } from './settings.ts';
 
-export interface KeySettings {
-  /** CRM_PUBLIC_KEY */
-  readonly publicKey: string | undefined;
-  /** CRM_LEGACY_PUBLIC_KEY */
-  readonly legacyPublicKey: string | undefined;
-  /** CRM_KEYS_FILE, a path */
-  readonly keysFile: string | undefined;
-}
+export type KeySettings = Omit<ValuesOf<typeof KEYS>, 'unsignedPerMinute'>;
 
 const TEXT = { type: 'string' } as const;
 const FILE = list(

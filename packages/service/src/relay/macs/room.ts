@@ -2,11 +2,12 @@ import { addressKey } from '../../platform/http/client-address.ts';
 import { rejectUpgrade } from '../../platform/http/reject-upgrade.ts';
 import type { Host } from '../../platform/host.ts';
 import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { AccountsRoom } from '../accounts/room.ts';
 import type { AssetsRoom } from '../assets/room.ts';
 import { assetUploadRoutes } from '../assets/upload-routes.ts';
 import type { InboundRoom } from '../inbound/room.ts';
+import type { INBOUND } from '../inbound/settings.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StatusReports } from '../status/report-statuses.ts';
 import type { SendLedger } from '../switchboard/send-ledger.ts';
@@ -14,6 +15,7 @@ import type { Switchboard } from '../switchboard/switchboard.ts';
 import { contendedLocations } from './find-contended.ts';
 import { createMacGateway } from './mac-gateway.ts';
 import type { MacGateway } from './mac-gateway.ts';
+import type { MACS } from './settings.ts';
 
 const QUARTER_HOUR_MS = 900_000;
 
@@ -31,7 +33,7 @@ export interface MacsDeps {
 export function openMacs(
   host: Host,
   { switchboard, ledger, journal, accounts, files, inbound, statuses }: MacsDeps,
-  { macs, crm, limits }: Pick<Config, 'macs' | 'crm' | 'limits'>,
+  settings: ValuesOf<typeof MACS & typeof INBOUND>,
 ): MacGateway {
   const { clock, log, metrics } = host;
   const contended = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
@@ -43,12 +45,12 @@ export function openMacs(
     journal,
     inbound,
     statuses,
-    mirrorSent: crm.mirrorSent,
+    mirrorSent: settings.mirrorSent,
     addressKey,
     rejectUpgrade,
-    heartbeatSec: macs.heartbeatSec,
-    maxSessions: macs.maxSessions,
-    attemptsPerMinute: limits.socketPerMinute,
+    heartbeatSec: settings.heartbeatSec,
+    maxSessions: settings.maxSessions,
+    attemptsPerMinute: settings.socketPerMinute,
     events: {
       bound(_lease, displaced) {
         metrics.macBound(1);

@@ -1,11 +1,13 @@
 import type { Host } from '../../platform/host.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
+import type { CRM } from '../crm/settings.ts';
 import type { SqlJournal } from '../journal/journal-sql.ts';
 import type { Lease, Switchboard } from '../switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
 import type { StatusReports } from './report-statuses.ts';
+import type { STATUS } from './settings.ts';
 import { createStatusCalls } from './status-calls-http.ts';
 
 export interface StatusDeps {
@@ -15,11 +17,16 @@ export interface StatusDeps {
   readonly switchboard: Switchboard;
 }
 
+export type StatusSettings = ValuesOf<typeof STATUS & typeof CRM> & {
+  /** Whether OAuth is complete: without it the CRM accepts no statuses. */
+  readonly oauthReady: boolean;
+};
+
 /** What the CRM learns about each message, in order. */
 export function openStatus(
   host: Host,
   { suspects, journal, client, switchboard }: StatusDeps,
-  { crm, oauth }: Pick<Config, 'crm' | 'oauth'>,
+  settings: StatusSettings,
 ): StatusReports {
   const { metrics } = host;
   const statuses = createStatusReports({
@@ -27,10 +34,10 @@ export function openStatus(
     ...leaseChecks(host, switchboard),
     journal,
     otherNodes: host.isSingleNode ? undefined : switchboard,
-    oauthReady: oauth.state === 'ready',
-    calls: createStatusCalls(client, crm.statusWithGuid),
-    readLagMs: crm.readLagMs,
-    settleMs: crm.settleMs,
+    oauthReady: settings.oauthReady,
+    calls: createStatusCalls(client, settings.statusWithGuid),
+    readLagMs: settings.readLagMs,
+    settleMs: settings.settleMs,
     past: journal,
     count: metrics.statusCall,
     onRepeat: () => metrics.duplicate('message'),

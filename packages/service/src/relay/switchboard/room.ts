@@ -5,7 +5,7 @@ import type { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { NodeWatch } from './watch-nodes.ts';
 import type { Separation } from './watch-nodes.ts';
 import type { Broadcast } from '../../platform/changes/broadcast.ts';
@@ -21,6 +21,7 @@ import type { EventBatch } from '../journal/message-events-redis.ts';
 import type { Limits } from '../../platform/limits/limits.ts';
 import { createMemoryLimits } from '../../platform/limits/limits-memory.ts';
 import { createBusCipher } from './bus.ts';
+import type { CLUSTER } from './settings.ts';
 import type { SendLedger } from './send-ledger.ts';
 import type { Switchboard } from './switchboard.ts';
 import { createMemorySwitchboard } from './switchboard-memory.ts';
@@ -49,14 +50,12 @@ export interface ClusterDeps {
   readonly feed: JournalFeed;
 }
 
-type RedisChoice = Extract<Config['cluster'], { engine: 'redis' }>;
-
 /** The state that nodes share: in memory for one node, in Redis and PostgreSQL for several. */
 export function openCluster(
   deps: ClusterDeps,
-  { cluster }: Pick<Config, 'cluster'>,
+  { redisUrl, nodeSecret }: ValuesOf<typeof CLUSTER>,
 ): Cluster | Promise<Cluster> {
-  return cluster.engine === 'memory' ? oneNode(deps) : severalNodes(deps, cluster);
+  return redisUrl === undefined ? oneNode(deps) : severalNodes(deps, redisUrl, nodeSecret);
 }
 
 function oneNode({ log, clock, life, node, feed }: ClusterDeps): Cluster {
@@ -79,7 +78,8 @@ function oneNode({ log, clock, life, node, feed }: ClusterDeps): Cluster {
 
 async function severalNodes(
   { log, clock, life, node, metrics, database, ledger, feed }: ClusterDeps,
-  { url, nodeSecret: given }: RedisChoice,
+  url: string,
+  given: string | undefined,
 ): Promise<Cluster> {
   // Loaded on demand: a single node starts faster without them.
   const [

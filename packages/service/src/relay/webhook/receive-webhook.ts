@@ -6,7 +6,10 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Texts } from '../journal/texts.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { Journal, JournalReader } from '../journal/journal.ts';
+import type { INBOUND } from '../inbound/settings.ts';
 import type { TrustedKey } from '../keys/keys.ts';
+import type { KEYS } from '../keys/settings.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { Verdict } from '../../platform/limits/limits.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
@@ -40,6 +43,7 @@ import { reportFailure, reportRejection } from './report-rejection.ts';
 import type { StatusReports } from './report-rejection.ts';
 import { SignatureCheck } from '../keys/verify-signature.ts';
 import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
+import type { WEBHOOK } from './settings.ts';
 import type { WebhookOutcome } from './webhook-outcome.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
@@ -63,17 +67,11 @@ export interface OutboundDeps
   readonly replays: Pick<ReplayMemory, 'once'> | undefined;
   /** Called when a repeated webhook is not sent again. */
   readonly onReplay?: () => void;
-  readonly settings: RateDeps['settings'] & {
-    readonly unsignedPerMinute: number;
-    readonly acceptedTypes: readonly string[];
-    readonly messageMaxLength: number;
-    /** 0: no limit. */
-    readonly messageMaxAgeMs: number;
-    /** Whether the CRM has the GUIDs of our messages, so that a reply can name one. */
-    readonly sendAltId: boolean;
-    /** Whether messages are traced, as part of the caller's trace if there is one. */
-    readonly isTraced: boolean;
-  };
+  readonly settings: Omit<ValuesOf<typeof WEBHOOK>, 'replayMemory'> &
+    Pick<ValuesOf<typeof KEYS & typeof INBOUND>, 'unsignedPerMinute' | 'sendAltId'> & {
+      /** Whether messages are traced, as part of the caller's trace if there is one. */
+      readonly isTraced: boolean;
+    };
 }
 
 /** Returns a promise unless the signature is rejected at once. */

@@ -4,7 +4,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Host } from '../../platform/host.ts';
 import { Occurrence } from '../../platform/occurrence.ts';
 import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
-import type { Config } from '../../platform/settings/config.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import { Handovers } from '../accounts/handovers.ts';
@@ -24,6 +24,8 @@ import { NOBODY } from './check-opt-out.ts';
 import type { IsSuppressed } from './check-opt-out.ts';
 import { rejectedSignatures } from './find-rejected-signatures.ts';
 import { receiveWebhook } from './receive-webhook.ts';
+import type { OutboundDeps } from './receive-webhook.ts';
+import type { WEBHOOK } from './settings.ts';
 import { ReplayMemory } from './recognise-replay.ts';
 import { seenRequests } from './seen-requests-sql.ts';
 import { webhookRoute } from './webhook-route.ts';
@@ -64,7 +66,7 @@ export interface WebhookRoom {
 export async function openWebhook(
   host: Host,
   deps: WebhookDeps,
-  { crm: settings, limits, isTraced, isForeignApp }: WebhookSettings,
+  settings: WebhookSettings,
 ): Promise<WebhookRoom> {
   const { db, clock, log, metrics, changes } = host;
   const { keys, crm, switchboard, licenses } = deps;
@@ -93,18 +95,13 @@ export async function openWebhook(
     reports: deps.statuses,
     optOuts,
     onForwarded: metrics.routed,
-    replays: limits.replayMemory
+    replays: settings.replayMemory
       ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
       : undefined,
     onReplay: () => metrics.duplicate('webhook'),
     handedOverAt: (locationId) => handovers.of(locationId),
     onDelivered: () => metrics.duplicate('message'),
-    settings: {
-      ...limits,
-      acceptedTypes: settings.acceptedTypes,
-      sendAltId: settings.sendAltId,
-      isTraced: isTraced,
-    },
+    settings,
   });
   host.publicRoutes(
     appEventsRoutes({
@@ -112,7 +109,7 @@ export async function openWebhook(
       handlers: appEvents,
       replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
       onReplay: () => metrics.duplicate('event'),
-      isForeign: isForeignApp,
+      isForeign: settings.isForeignApp,
       now: () => clock.now(),
       log,
       onUnsigned: (fault) => keys.rejected(fault),
@@ -139,9 +136,8 @@ export async function openWebhook(
   return { route, optOuts, appEvents, forwarded, handled };
 }
 
-export interface WebhookSettings extends Pick<Config, 'crm' | 'limits'> {
-  /** Whether messages are traced. */
-  readonly isTraced: boolean;
-  /** Whether an event with this app id belongs to another app. */
-  readonly isForeignApp: (appId: unknown) => boolean;
-}
+export type WebhookSettings = OutboundDeps['settings'] &
+  ValuesOf<typeof WEBHOOK> & {
+    /** Whether an event with this app id belongs to another app. */
+    readonly isForeignApp: (appId: unknown) => boolean;
+  };

@@ -1,11 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { StartError } from '../errors.ts';
-import { loadConfig } from './config.ts';
+import { SETTINGS, databasesOf, loadConfig } from './config.ts';
+import { oauthApp } from './features/oauth/settings.ts';
+import { telemetryOf } from './features/tracing/settings.ts';
+import { StartError } from './platform/errors.ts';
+import { operatorHosts } from './platform/http/settings.ts';
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   try {
@@ -29,12 +32,26 @@ const OAUTH = {
 };
 
 describe('settings', () => {
+  it('every table is merged, and no two settings have the same key or name', async () => {
+    const files = globSync('**/*settings.ts', { cwd: import.meta.dirname });
+    const modules: object[] = await Promise.all(files.map((file) => import(join(import.meta.dirname, file))));
+    const declared = modules
+      .flatMap((module) => Object.values(module))
+      .filter((table) => typeof table === 'object')
+      .flatMap((table) => Object.entries<{ name?: string }>(table))
+      .filter(([, { name }]) => name !== undefined);
+    expect(declared.map(([key]) => key).sort()).toEqual(Object.keys(SETTINGS).sort());
+    expect(new Set(declared.map(([, { name }]) => name)).size).toBe(declared.length);
+  });
+
   it('an empty environment is enough', () => {
     const { config } = loadConfig({});
-    expect(config.listeners.public.port).toBe(4600);
-    expect(config.database).toEqual({ engine: 'sqlite', file: join('data', 'footbridge.sqlite') });
-    expect(config.cluster).toEqual({ engine: 'memory' });
-    expect(config.oauth).toEqual({ state: 'disabled' });
+    expect(config.port).toBe(4600);
+    expect([...databasesOf(config)]).toEqual([
+      ['main', { engine: 'sqlite', file: join('data', 'footbridge.sqlite') }],
+    ]);
+    expect(config.redisUrl).toBeUndefined();
+    expect(oauthApp(config)).toEqual({ state: 'disabled' });
   });
 
   it('all problems are reported at once, by name', () => {
@@ -65,7 +82,7 @@ describe('settings', () => {
   });
 
   it('T71 the operator listener is called by the host of BASE_URL and by those of ADMIN_ALLOWED_HOSTS', () => {
-    const hostsOf = (env: Record<string, string>) => loadConfig(env).config.listeners.operatorHosts;
+    const hostsOf = (env: Record<string, string>) => operatorHosts(loadConfig(env).config);
     expect(hostsOf({})).toEqual([]);
     expect(
       hostsOf({ BASE_URL: 'https://bridge.example.com:8443/a', ADMIN_ALLOWED_HOSTS: 'a.example, b.example' }),
@@ -96,9 +113,7 @@ describe('settings', () => {
     ['two keys, newest first', `${'ab'.repeat(32)},${'k'.repeat(32)}`],
   ])('an encryption key may be %s', (_form, key) => {
     const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_ENCRYPTION_KEY: key, ALLOW_INSECURE: 'true' });
-    expect(
-      config.oauth.state === 'ready' && config.oauth.encryptionKeys.every((one) => one.length === 32),
-    ).toBe(true);
+    expect(config.oauthEncryptionKeys?.every((one) => one.length === 32)).toBe(true);
   });
 
   it('O6 a key that is not 32 bytes stops the start', () => {
@@ -111,25 +126,28 @@ describe('settings', () => {
     'O3 without %s OAuth is incomplete, which is not a start error',
     (name) => {
       const { config } = loadConfig({ ...OAUTH, [name]: '' });
-      expect(config.oauth).toEqual({ state: 'incomplete', missing: [name] });
+      expect(oauthApp(config)).toEqual({ state: 'incomplete', missing: [name] });
     },
   );
 
   it('O3 a threshold that is not numeric counts as missing', () => {
     const { config } = loadConfig({ ...OAUTH, CRM_OAUTH_REFRESH_THRESHOLD_SEC: 'soon' });
-    expect(config.oauth).toEqual({ state: 'incomplete', missing: ['CRM_OAUTH_REFRESH_THRESHOLD_SEC'] });
+    expect(oauthApp(config)).toEqual({ state: 'incomplete', missing: ['CRM_OAUTH_REFRESH_THRESHOLD_SEC'] });
   });
 
   it('O3 DATABASE_URL replaces CRM_OAUTH_DATABASE_URL, and missing settings cause a warning', () => {
     const without = { ...OAUTH, CRM_OAUTH_DATABASE_URL: '' };
     const { config, warnings } = loadConfig({ ...without, DATABASE_URL: 'sqlite:main.sqlite' });
-    expect(config.oauth).toMatchObject({ state: 'ready', database: config.database });
+    expect(oauthApp(config)).toMatchObject({ state: 'ready', database: undefined });
     expect(warnings).toEqual([]);
+    const separate = { engine: 'sqlite', file: 'tokens.sqlite' };
+    expect(oauthApp(loadConfig(OAUTH).config)).toMatchObject({ database: separate });
+    expect(databasesOf(loadConfig(OAUTH).config).get('oauth')).toEqual(separate);
     const sameFile = loadConfig({
       ...OAUTH,
       CRM_OAUTH_DATABASE_URL: 'sqlite:./data/../data/footbridge.sqlite',
     });
-    expect(sameFile.config.oauth).toMatchObject({ database: sameFile.config.database });
+    expect(oauthApp(sameFile.config)).toMatchObject({ state: 'ready', database: undefined });
     expect(loadConfig(without).warnings).toEqual([
       'OAuth is enabled, but CRM_OAUTH_DATABASE_URL is missing: the app cannot be installed, and no statuses are sent',
     ]);
@@ -137,7 +155,7 @@ describe('settings', () => {
 
   it('O2 anything but exactly true leaves OAuth off', () => {
     for (const value of ['TRUE', '1', 'yes', 'false', ''])
-      expect(loadConfig({ ...OAUTH, CRM_OAUTH_ENABLED: value }).config.oauth.state).toBe('disabled');
+      expect(oauthApp(loadConfig({ ...OAUTH, CRM_OAUTH_ENABLED: value }).config).state).toBe('disabled');
   });
 
   it.each([
@@ -147,7 +165,7 @@ describe('settings', () => {
     ['127.0.0.1:4620', 'http://127.0.0.1:4620'],
     ['localhost:4620', 'http://localhost:4620'],
   ])('CRM_HOSTNAME %s means %s', (given, meant) => {
-    expect(loadConfig({ CRM_HOSTNAME: given }).config.crm.host).toBe(meant);
+    expect(loadConfig({ CRM_HOSTNAME: given }).config.crmHost).toBe(meant);
   });
 
   it('warns when only some settings of an added channel are present', () => {
@@ -174,7 +192,7 @@ describe('settings', () => {
       ],
     ],
   ])('CRM_REACH_FIELD_ID %s names fields by location', (given, fields) => {
-    expect([...loadConfig({ CRM_REACH_FIELD_ID: given }).config.crm.reachFields]).toEqual(fields);
+    expect([...(loadConfig({ CRM_REACH_FIELD_ID: given }).config.reachFields ?? [])]).toEqual(fields);
   });
 
   it.each(['contact.reach', 'loc1=', '=id', 'loc1=a=b', 'a,b'])(
@@ -249,7 +267,7 @@ describe('settings', () => {
     const { config } = loadConfig({
       CRM_PUBLIC_KEY: String.raw`-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----`,
     });
-    expect(config.crm.publicKey?.split('\n')).toHaveLength(3);
+    expect(config.publicKey?.split('\n')).toHaveLength(3);
   });
 
   it('private tokens are given as JSON or as a list', () => {
@@ -257,12 +275,10 @@ describe('settings', () => {
       ['loc1', 'pit-1'],
       ['loc2', 'pit-2'],
     ]);
-    expect(
-      loadConfig({ CRM_PIT_TOKENS: '{"loc1":"pit-1","loc2":"pit-2"}' }).config.privateTokens.byLocation,
-    ).toEqual(expected);
-    expect(loadConfig({ CRM_PIT_TOKENS: 'loc1=pit-1, loc2=pit-2' }).config.privateTokens.byLocation).toEqual(
+    expect(loadConfig({ CRM_PIT_TOKENS: '{"loc1":"pit-1","loc2":"pit-2"}' }).config.pitTokens).toEqual(
       expected,
     );
+    expect(loadConfig({ CRM_PIT_TOKENS: 'loc1=pit-1, loc2=pit-2' }).config.pitTokens).toEqual(expected);
     expect(problemsOf({ CRM_PIT_TOKENS: '{"loc1":1}' })).toHaveLength(1);
   });
 
@@ -286,12 +302,13 @@ describe('settings', () => {
       http_proxy: '',
       NO_PROXY: 'a.example,b.example',
     });
-    expect(config.proxies).toEqual({
-      https: 'http://lower.example:3128/',
-      http: 'https://user:p%40ss@upper.example/',
-      bypass: 'a.example,b.example',
+    expect(config).toMatchObject({
+      httpsProxy: 'http://lower.example:3128/',
+      httpProxy: 'https://user:p%40ss@upper.example/',
+      noProxy: 'a.example,b.example',
     });
-    expect(loadConfig({}).config.proxies).toEqual({ https: undefined, http: undefined, bypass: '' });
+    const { httpsProxy, httpProxy, noProxy } = loadConfig({}).config;
+    expect([httpsProxy, httpProxy, noProxy]).toEqual([undefined, undefined, undefined]);
   });
 
   it('the credentials of a proxy appear neither in the summary nor in problems', () => {
@@ -315,19 +332,16 @@ describe('alerts', () => {
   const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
   it('are off by default', () => {
-    expect(loadConfig({}).config.alerts).toEqual({
-      webhook: undefined,
-      slack: undefined,
-      teams: undefined,
-      email: undefined,
-      quietHours: undefined,
-      reminderMs: 86_400_000,
-      allowPrivate: false,
-    });
+    const { config } = loadConfig({});
+    const { alertWebhookUrl, alertSlackUrl, alertTeamsUrl, alertSmtpUrl, alertQuietHours } = config;
+    expect([alertWebhookUrl, alertSlackUrl, alertTeamsUrl, alertSmtpUrl, alertQuietHours]).toEqual(
+      Array.from({ length: 5 }),
+    );
+    expect(config).toMatchObject({ alertReminderMs: 86_400_000, alertAllowPrivate: false });
   });
 
   it('read their receivers, quiet hours and reminders', () => {
-    const { alerts } = loadConfig({
+    const { config } = loadConfig({
       ALERT_WEBHOOK_URL: 'https://hooks.example.com/a',
       ALERT_WEBHOOK_SECRET: SECRET,
       ALERT_SMTP_URL: 'smtps://user:pass%40word@mail.example.com',
@@ -335,11 +349,13 @@ describe('alerts', () => {
       ALERT_EMAIL_TO: 'one@example.com, two@example.com',
       ALERT_QUIET_HOURS: '22:30-07:00 Europe/Berlin',
       ALERT_REMINDER_HOURS: '0',
-    }).config;
-    expect(alerts.webhook?.secret).toEqual(Buffer.alloc(32, 1));
-    expect(alerts.email?.to).toEqual(['one@example.com', 'two@example.com']);
-    expect(alerts.quietHours).toEqual({ from: 1350, until: 420, timeZone: 'Europe/Berlin' });
-    expect(alerts.reminderMs).toBeNull();
+    });
+    expect(config).toMatchObject({
+      alertWebhookSecret: Buffer.alloc(32, 1),
+      alertEmailTo: ['one@example.com', 'two@example.com'],
+      alertQuietHours: { from: 1350, until: 420, timeZone: 'Europe/Berlin' },
+      alertReminderMs: null,
+    });
   });
 
   it.each([
@@ -371,23 +387,25 @@ describe('alerts', () => {
 });
 
 describe('telemetry', () => {
+  const telemetryFrom = (env: Record<string, string>) => telemetryOf(loadConfig(env).config);
+
   it('is off without an endpoint', () => {
-    expect(loadConfig({}).config.telemetry).toMatchObject({ traces: undefined, metrics: undefined });
+    expect(telemetryFrom({})).toMatchObject({ traces: undefined, metrics: undefined });
   });
 
   it('uses the base address of a collector, or the address for one signal', () => {
     const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318/base/' };
-    expect(loadConfig(base).config.telemetry).toMatchObject({
+    expect(telemetryFrom(base)).toMatchObject({
       traces: { url: 'http://collector.example:4318/base/v1/traces', ratio: 1, followsCaller: true },
       metrics: { url: 'http://collector.example:4318/base/v1/metrics', intervalMs: 60_000 },
       serviceName: 'footbridge',
     });
     const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector.example/t' };
-    expect(loadConfig(traces).config.telemetry).toMatchObject({
+    expect(telemetryFrom(traces)).toMatchObject({
       traces: { url: 'https://collector.example/t' },
       metrics: undefined,
     });
-    const { telemetry } = loadConfig({ ...base, ...traces, OTEL_TRACES_EXPORTER: 'none' }).config;
+    const telemetry = telemetryFrom({ ...base, ...traces, OTEL_TRACES_EXPORTER: 'none' });
     expect(telemetry.traces).toBeUndefined();
     expect(telemetry.metrics).toBeDefined();
   });
@@ -399,19 +417,19 @@ describe('telemetry', () => {
     ['parentbased_always_off', 0, true],
     ['parentbased_traceidratio', 0.1, true],
   ])('reads the sampler %s', (sampler, ratio, followsCaller) => {
-    const { traces } = loadConfig({
+    const { traces } = telemetryFrom({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
       OTEL_TRACES_SAMPLER: sampler,
       OTEL_TRACES_SAMPLER_ARG: '0.1',
-    }).config.telemetry;
+    });
     expect(traces).toMatchObject({ ratio, followsCaller });
   });
 
   it('decodes percent-encoded headers and attributes', () => {
-    const { headers, resource } = loadConfig({
+    const { headers, resource } = telemetryFrom({
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc, x-team = ops ',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-    }).config.telemetry;
+    });
     expect(headers).toEqual({ authorization: 'Bearer abc', 'x-team': 'ops' });
     expect(resource).toEqual({ 'deployment.environment.name': 'test' });
   });
