@@ -1,3 +1,5 @@
+import { statusEntry } from '@footbridge/protocol/codes';
+import type { StatusCode } from '@footbridge/protocol/codes';
 import type { LocationId, MessageId, RequestId } from '@footbridge/protocol/ids';
 
 import type { Fields } from './pick-fields.ts';
@@ -14,14 +16,8 @@ export interface StatusReports {
   }): void;
 }
 
-/** Rejections that are also reported as a status, with the code used there. The 404 differs on purpose (A7), and so does the 503 (A10). */
-const REPORTED: Partial<Record<Rejection['code'], string>> = {
-  MISSING_REQUIRED_FIELDS: 'MISSING_REQUIRED_FIELDS',
-  MESSAGE_BODY_TOO_LONG: 'MESSAGE_BODY_TOO_LONG',
-  RECIPIENT_PHONE_INVALID: 'RECIPIENT_PHONE_INVALID',
-  MESSAGE_TOO_OLD: 'MESSAGE_TOO_OLD',
-  OPTED_OUT: 'OPTED_OUT',
-  SET_ASIDE: 'SET_ASIDE',
+/** Rejections that a status names in another way: the 404 on purpose (A7), and so the 503 (A10). */
+const RENAMED: Partial<Record<Rejection['code'], StatusCode>> = {
   LOCATION_NOT_CONNECTED: 'CLIENT_NOT_CONNECTED',
   SERVICE_UNAVAILABLE: 'INTERNAL_ERROR',
 };
@@ -36,7 +32,8 @@ export function reportRejection(
   { locationId, messageId }: Pick<Fields, 'locationId' | 'messageId'>,
   rejection: Rejection,
 ): void {
-  const code = REPORTED[rejection.code];
+  // A rejection that the catalogue has no status for is not reported.
+  const code = RENAMED[rejection.code] ?? statusEntry(rejection.code)?.code;
   if (code === undefined || locationId === undefined || messageId === undefined) return;
   reports.rejected({ requestId, locationId, messageId, code, message: explain(rejection) });
 }
