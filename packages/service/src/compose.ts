@@ -161,7 +161,7 @@ async function compose(
   const { config, log, clock, life, metrics } = context;
   lockData(config.dataDir, databasesOf(config).values(), life);
   refuseInterruptedRestore(config.dataDir);
-  const app = oauthApp(config);
+  const crmApp = oauthApp(config);
   const telemetry = telemetryOf(config);
   const failpoint = createFailpoints(config.failpoints);
   const token = operatorToken(config.operatorToken, config.dataDir);
@@ -247,7 +247,7 @@ async function compose(
   const statuses = openStatus(
     host,
     { suspects, journal, client: crm.client, switchboard },
-    { ...config, oauthReady: app.state === 'ready' },
+    { ...config, oauthReady: crmApp.state === 'ready' },
   );
   const inbound = openInbound(host, { suspects, phones, journal, texts, crm, switchboard, files }, config);
   keepWithin(
@@ -273,7 +273,7 @@ async function compose(
     {
       ...config,
       isTraced: telemetry.traces !== undefined,
-      isForeignApp: (appId) => app.state === 'ready' && isOfOtherApp(appId, app.clientId),
+      isForeignApp: (appId) => crmApp.state === 'ready' && isOfOtherApp(appId, crmApp.clientId),
     },
   );
 
@@ -299,7 +299,7 @@ async function compose(
   await tracing.start(host, relay, { telemetry, version });
   await oauth.start(host, relay, {
     ...config,
-    app,
+    app: crmApp,
     ownedLocations: (limit) => licenses.ownedLocations(limit),
   });
   await capture.start(host, relay, {});
@@ -307,7 +307,7 @@ async function compose(
   await optOut.start(host, relay, config);
   await reach.start(host, relay, config);
   await privacy.start(host, relay, {});
-  await doctor.start(host, relay, { ...config, app, version, warnings, uptimeSec });
+  await doctor.start(host, relay, { ...config, app: crmApp, version, warnings, uptimeSec });
   await tenants.start(host, relay, {});
   await issues.start(host, relay, { ...config, clockVerdict: clockGuard.verdict });
   const served = config.accessLog ? createAccessLog(log) : undefined;

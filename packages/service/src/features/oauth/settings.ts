@@ -9,7 +9,7 @@ import type { DatabaseConfig, STORAGE } from '../../platform/sql/settings.ts';
 import type { CLUSTER } from '../../relay/switchboard/settings.ts';
 
 /** 32 bytes as 64 hex digits, base64, or 32 plain characters; several, newest first, separated by commas (O6). */
-const encryptionKeys = (value: string): Buffer[] =>
+const parseKeys = (value: string): Buffer[] =>
   value.split(',').map((part) => {
     const one = part.trim();
     if (/^[\da-fA-F]{64}$/.test(one)) return Buffer.from(one, 'hex');
@@ -77,7 +77,7 @@ export const OAUTH = {
   oauthEncryptionKeys: setting(
     'CRM_OAUTH_ENCRYPTION_KEY',
     undefined,
-    encryptionKeys,
+    parseKeys,
     'Key of 32 bytes for tokens at rest (64 hex digits, base64 or 32 characters). Several, newest first, separated by commas, to rotate.',
     { ...SECRET, mustBe: 'random' },
   ),

@@ -17,8 +17,8 @@ const DAY_MS = 86_400_000;
 /** How long the data of a location is kept. */
 export const retention: Feature<Pick<Relay, 'retention' | 'assets'>, Defaults> = {
   name: 'retention',
-  start(host, { retention: slot, assets }, { journalDays, assetDays }) {
-    const defaults = { journalDays, assetDays };
+  start(host, { retention: slot, assets }, settings) {
+    const defaults: Defaults = { journalDays: settings.journalDays, assetDays: settings.assetDays };
     const stored = retentions(host.db);
     slot.fillWith(stored);
 

@@ -27,11 +27,11 @@ export function insecure(
   ];
 }
 
-/** The texts of an optional text, or of a list of keys. */
+/** The texts of a text, or of a list of keys. */
 const textsOf = (value: unknown): string[] =>
-  value === undefined
-    ? []
-    : [value].flat().map((one) => (Buffer.isBuffer(one) ? one.toString('latin1') : String(one)));
+  [value]
+    .flat()
+    .flatMap((one) => (Buffer.isBuffer(one) ? one.toString('latin1') : typeof one === 'string' ? one : []));
 
 function isUnencrypted(address: string): boolean {
   const { protocol, hostname } = new URL(address);

@@ -18,9 +18,9 @@ export interface KeepDeps {
 export function keepWithin(
   host: Host,
   { journal, retention, also }: KeepDeps,
-  { journalDays }: ValuesOf<typeof JOURNAL>,
+  settings: ValuesOf<typeof JOURNAL>,
 ): void {
-  const kept = journalDays * DAY_MS;
+  const kept = settings.journalDays * DAY_MS;
   host.expires('journal.prune_failed', async () => {
     const own = (await retention.value.list()).flatMap(({ locationId, journalDays }) =>
       journalDays === null ? [] : [[locationId, journalDays * DAY_MS] as const],
