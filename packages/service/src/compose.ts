@@ -61,7 +61,7 @@ import { openDatabase } from './platform/sql/open-database.ts';
 import { databaseOf } from './platform/sql/settings.ts';
 import { messagesSetAside } from './platform/suspects/find-set-aside.ts';
 import { openSuspects } from './platform/suspects/suspects-sql.ts';
-import { createSqlLicenses } from './relay/accounts/licenses-sql.ts';
+import { createAccountTables } from './relay/accounts/account-tables-sql.ts';
 import { openAccounts } from './relay/accounts/room.ts';
 import { openAssets } from './relay/assets/room.ts';
 import { openCrm } from './relay/crm/room.ts';
@@ -173,7 +173,8 @@ async function compose(
   const mark = new WorkMark(join(config.dataDir, 'in-work'));
   life.add('work mark', () => mark.close());
   const audit = createAudit({ db: database.db, clock });
-  const licenses = createSqlLicenses({ database, clock, failpoint });
+  const accountTables = createAccountTables({ database, clock, failpoint });
+  const { licenses, locations } = accountTables;
   const handleKeys = journalKeys(config.oauthEncryptionKeys ?? [], config.dataDir);
   const isSingleNode = config.redisUrl === undefined;
   const holdMs = isSingleNode ? JOURNAL_HOLD_MS : 0;
@@ -265,11 +266,11 @@ async function compose(
       phones,
     }),
   );
-  const accounts = openAccounts(host, { licenses, switchboard, grants: crm.grants }, config);
+  const accounts = openAccounts(host, { tables: accountTables, switchboard, grants: crm.grants }, config);
   const macs = openMacs(host, { switchboard, ledger, journal, accounts, files, inbound, statuses }, config);
   const webhook = await openWebhook(
     host,
-    { suspects, phones, journal, texts, keys, crm, switchboard, licenses, statuses, inbound },
+    { suspects, phones, journal, texts, keys, crm, switchboard, locations, statuses, inbound },
     {
       ...config,
       isTraced: telemetry.traces !== undefined,
@@ -300,7 +301,7 @@ async function compose(
   await oauth.start(host, relay, {
     ...config,
     app: crmApp,
-    ownedLocations: (limit) => licenses.ownedLocations(limit),
+    ownedLocations: (limit) => locations.owned(limit),
   });
   await capture.start(host, relay, {});
   await retention.start(host, relay, config);

@@ -1,82 +1,47 @@
 import { randomBytes } from 'node:crypto';
 
-import type { Clock } from '@footbridge/runtime/clock';
-import type { Failpoint } from '@footbridge/runtime/failpoints';
-import type { Transaction } from 'kysely';
+import type { SelectQueryBuilder, Transaction } from 'kysely';
 
-import { EngineError } from '../../platform/errors.ts';
 import type { Database, OpenDatabase } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 
-export interface SqlLicensesDeps {
-  readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
-  readonly clock: Clock;
-  readonly failpoint?: Failpoint | undefined;
-  /** Unassigned locations are stored for the operator. The limit keeps Macs with invented locations from filling the table. */
-  readonly maxUnassigned?: number;
+export type AccountsTransaction = Transaction<Schema>;
+
+export type RowLocks = ReturnType<typeof rowLocks>;
+
+/** Reads rows that stay locked until the transaction ends. */
+export function rowLocks(engine: OpenDatabase['engine']) {
+  async function locked<Table extends keyof Schema, Row>(
+    query: SelectQueryBuilder<Schema, Table, Row>,
+  ): Promise<Row | undefined> {
+    // SQLite has no row locks and needs none: a transaction holds the write lock from its beginning.
+    return await (engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
+  }
+  return {
+    /** Every transaction that counts the seats of a license or changes it takes this lock. */
+    license(tx: AccountsTransaction, by: { id: string } | { keyHash: string }) {
+      const rows = tx.selectFrom('licenses').selectAll();
+      return locked('id' in by ? rows.where('id', '=', by.id) : rows.where('key_hash', '=', by.keyHash));
+    },
+    location: (tx: AccountsTransaction, locationId: string) =>
+      locked(tx.selectFrom('locations').selectAll().where('location_id', '=', locationId)),
+    pairingCode: (tx: AccountsTransaction, codeHash: string) =>
+      locked(tx.selectFrom('pairing_codes').selectAll().where('code_hash', '=', codeHash)),
+  };
 }
 
-export type Queries = Transaction<Schema>;
-
-/** Shared by the parts of the SQL engine: the database, its locks and its errors. */
-export class SqlStore {
-  readonly clock: Clock;
-  readonly failpoint: Failpoint | undefined;
-  readonly maxUnassigned: number;
-  readonly #db: Database;
-  readonly #locksRows: boolean;
-
-  constructor({ database, clock, failpoint, maxUnassigned = 1000 }: SqlLicensesDeps) {
-    this.#db = database.db;
-    this.maxUnassigned = maxUnassigned;
-    // SQLite has no row locks and needs none: a transaction holds the write lock from its beginning.
-    this.#locksRows = database.engine === 'postgres';
-    this.clock = clock;
-    this.failpoint = failpoint;
-  }
-
-  async read<T>(problem: string, query: (db: Database) => Promise<T>): Promise<T> {
-    try {
-      return await query(this.#db);
-    } catch (cause) {
-      throw new EngineError('sql', `${problem}: the database failed`, cause);
-    }
-  }
-
-  async change<T>(problem: string, work: (tx: Queries) => Promise<T>): Promise<T> {
-    return await this.read(problem, (db) => db.transaction().execute(work));
-  }
-
-  /** Locks the license until the transaction ends. Every transaction that counts its seats or changes it takes this lock. */
-  async lockLicense(tx: Queries, by: { id: string } | { keyHash: string }) {
-    const rows = tx.selectFrom('licenses').selectAll();
-    const one = 'id' in by ? rows.where('id', '=', by.id) : rows.where('key_hash', '=', by.keyHash);
-    return await (this.#locksRows ? one.forUpdate() : one).executeTakeFirst();
-  }
-
-  async lockLocation(tx: Queries, locationId: string) {
-    const one = tx.selectFrom('locations').selectAll().where('location_id', '=', locationId);
-    return await (this.#locksRows ? one.forUpdate() : one).executeTakeFirst();
-  }
-
-  async lockPairingCode(tx: Queries, codeHash: string) {
-    const one = tx.selectFrom('pairing_codes').selectAll().where('code_hash', '=', codeHash);
-    return await (this.#locksRows ? one.forUpdate() : one).executeTakeFirst();
-  }
-
-  async seatsUsed(db: Queries | Database, licenseId: string): Promise<number> {
-    const { used } = await db
-      .selectFrom('devices')
-      .select((eb) => eb.fn.countAll<number>().as('used'))
-      .where('license_id', '=', licenseId)
-      .where('status', '=', 'active')
-      .executeTakeFirstOrThrow();
-    return used;
-  }
+export async function seatsUsed(tx: AccountsTransaction, licenseId: string): Promise<number> {
+  const { used } = await tx
+    .selectFrom('devices')
+    .select((eb) => eb.fn.countAll<number>().as('used'))
+    .where('license_id', '=', licenseId)
+    .where('status', '=', 'active')
+    .executeTakeFirstOrThrow();
+  return used;
 }
 
 /** Resolves with the license, in any state, and with one other that is not revoked. */
-export async function licensesBesides(db: Queries | Database, licenseId: string) {
+export async function licensesBesides(db: AccountsTransaction | Database, licenseId: string) {
   return await db
     .selectFrom('licenses')
     .select(['id', 'label', 'max_seats'])

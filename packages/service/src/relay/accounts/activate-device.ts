@@ -2,13 +2,16 @@ import { asDeviceId } from '@footbridge/protocol/ids';
 
 import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
-import type { Activation, Licenses, NewDevice, Seats } from './licenses.ts';
+import type { Activation, Devices, NewDevice } from './devices-sql.ts';
+import type { Seats } from './licenses-sql.ts';
+import type { PairingCodes } from './pairing-codes-sql.ts';
 import { hashSecret, isDeviceToken, newDeviceToken } from './secret-hash.ts';
 import { readLicenseKey } from './license-key.ts';
 import { readPairingCode } from './pairing-code.ts';
 
 export interface EnrolmentDeps {
-  readonly licenses: Pick<Licenses, 'activate' | 'deactivate' | 'pair'>;
+  readonly devices: Pick<Devices, 'activate' | 'deactivate'>;
+  readonly pairingCodes: Pick<PairingCodes, 'pair'>;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
   /** A Mac was refused because all seats of the license are taken. */
@@ -49,7 +52,7 @@ export class Enrolment {
     const key = readLicenseKey(request.secret);
     if (key === undefined) return { kind: 'rejected_key' };
     const deviceToken = newDeviceToken();
-    const outcome = await this.#deps.licenses.activate({
+    const outcome = await this.#deps.devices.activate({
       ...request.device,
       keyHash: hashSecret(key),
       tokenHash: hashSecret(deviceToken),
@@ -64,7 +67,7 @@ export class Enrolment {
     const code = readPairingCode(request.secret);
     if (code === undefined) return { kind: 'unknown_code' };
     const deviceToken = newDeviceToken();
-    const outcome = await this.#deps.licenses.pair({
+    const outcome = await this.#deps.pairingCodes.pair({
       ...request.device,
       codeHash: hashSecret(code),
       tokenHash: hashSecret(deviceToken),
@@ -94,7 +97,7 @@ export class Enrolment {
   /** Frees the seat of the device that has this token. Resolves with false when no active device has it. */
   async deactivate(token: string): Promise<boolean> {
     if (!isDeviceToken(token)) return false;
-    const device = await this.#deps.licenses.deactivate(hashSecret(token));
+    const device = await this.#deps.devices.deactivate(hashSecret(token));
     if (device === undefined) return false;
     const { deviceRow, licenseId } = device;
     await this.#deps.changes.announce('device', deviceRow);

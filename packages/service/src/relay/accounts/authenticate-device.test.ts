@@ -3,7 +3,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Topic } from '../../platform/changes/changes.ts';
-import type { Standing } from './licenses.ts';
+import type { Standing } from './devices-sql.ts';
 import { hashSecret, newDeviceToken } from './secret-hash.ts';
 import { nextTurn } from '../../platform/batcher.ts';
 import { DeviceAuth } from './authenticate-device.ts';
@@ -73,7 +73,7 @@ describe('DeviceAuth', () => {
         return () => listeners.delete(topic);
       },
     };
-    deviceAuth = new DeviceAuth({ licenses: store, changes, clock, log: silentLog });
+    deviceAuth = new DeviceAuth({ devices: store, changes, clock, log: silentLog });
   });
   afterEach(() => deviceAuth.close());
 

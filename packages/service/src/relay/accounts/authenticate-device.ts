@@ -3,7 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Changes } from '../../platform/changes/changes.ts';
-import type { Licenses, Standing } from './licenses.ts';
+import type { Devices, Standing } from './devices-sql.ts';
 import { hashSecret, isDeviceToken, sameHash } from './secret-hash.ts';
 import { Batcher, MAX_BATCH, nextTurn } from '../../platform/batcher.ts';
 
@@ -41,7 +41,7 @@ interface CachedDevice extends DeviceIdentity {
 }
 
 export interface DeviceAuthDeps {
-  readonly licenses: Pick<Licenses, 'standingsByToken' | 'standingsByRow'>;
+  readonly devices: Pick<Devices, 'standingsByToken' | 'standingsByRow'>;
   readonly changes: Pick<Changes, 'listen'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,7 +55,7 @@ const RETRY_MS = 1000;
 
 /** Authenticates device tokens (M7) from a cache that change notices keep up to date (M8). */
 export class DeviceAuth {
-  readonly #licenses: DeviceAuthDeps['licenses'];
+  readonly #devices: DeviceAuthDeps['devices'];
   readonly #clock: Clock;
   readonly #log: Log;
   /** By token hash. Only valid tokens are cached, so that invalid ones cannot fill the memory. */
@@ -71,12 +71,12 @@ export class DeviceAuth {
   #isNotifying = false;
   readonly #closed = new AbortController();
 
-  constructor({ licenses, changes, clock, log }: DeviceAuthDeps) {
-    this.#licenses = licenses;
+  constructor({ devices, changes, clock, log }: DeviceAuthDeps) {
+    this.#devices = devices;
     this.#clock = clock;
     this.#log = log;
-    this.#byToken = new Batcher((hashes) => licenses.standingsByToken(hashes));
-    this.#byRow = new Batcher((rows) => licenses.standingsByRow(rows));
+    this.#byToken = new Batcher((hashes) => devices.standingsByToken(hashes));
+    this.#byRow = new Batcher((rows) => devices.standingsByRow(rows));
     this.#cleanup = [
       changes.listen('license', (id) => this.#onNotice((device) => id === '*' || device.licenseId === id)),
       changes.listen('device', (row) => this.#onNotice((device) => row === '*' || device.deviceRow === row)),
@@ -240,7 +240,7 @@ export class DeviceAuth {
     const unchecked = batch.map((device) => device.unchecked);
     let standings: ReadonlyMap<string, Standing>;
     try {
-      standings = await this.#licenses.standingsByRow(batch.map(({ deviceRow }) => deviceRow));
+      standings = await this.#devices.standingsByRow(batch.map(({ deviceRow }) => deviceRow));
     } catch (error) {
       this.#log.warn(
         { event: 'license.lookup_failed', err: error, devices: batch.length },

@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
-import type { ClaimOutcome, LocationOwner } from './licenses.ts';
+import type { ClaimOutcome, LocationOwner } from './locations-sql.ts';
 import { LocationClaims } from './claim-location.ts';
 
 const loc1 = asLocationId('loc1') ?? expect.fail('not a location');
@@ -16,7 +16,7 @@ function open() {
   let duringQuery: () => void = () => {};
   const claims = new LocationClaims({
     mode: 'first',
-    licenses: {
+    locations: {
       async owners(ids) {
         calls.push(`owners ${ids.length}`);
         const found = new Map([...owners].filter(([id]) => ids.includes(id)));

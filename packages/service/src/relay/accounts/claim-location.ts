@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Changes } from '../../platform/changes/changes.ts';
-import type { ClaimOutcome, Licenses, LocationClaimMode, LocationOwner } from './licenses.ts';
+import type { ClaimOutcome, LocationClaimMode, LocationOwner, Locations } from './locations-sql.ts';
 import { Batcher } from '../../platform/batcher.ts';
 
 export interface Claimant {
@@ -16,7 +16,7 @@ export interface Claimant {
 export type Admittance = ClaimOutcome | 'other_location';
 
 export interface LocationClaimsDeps {
-  readonly licenses: Pick<Licenses, 'claim' | 'owners'>;
+  readonly locations: Pick<Locations, 'claim' | 'owners'>;
   readonly changes: Pick<Changes, 'listen' | 'announce'>;
   readonly mode: LocationClaimMode;
 }
@@ -25,7 +25,7 @@ const MAX_CACHED = 50_000;
 
 /** Decides which license owns a location (M8). Known owners are cached; only the store assigns a free location. */
 export class LocationClaims {
-  readonly #licenses: LocationClaimsDeps['licenses'];
+  readonly #locations: LocationClaimsDeps['locations'];
   readonly #changes: LocationClaimsDeps['changes'];
   readonly #mode: LocationClaimMode;
   readonly #owners = new Map<LocationId, LocationOwner>();
@@ -33,11 +33,11 @@ export class LocationClaims {
   readonly #unlisten: () => void;
   #notices = 0;
 
-  constructor({ licenses, changes, mode }: LocationClaimsDeps) {
-    this.#licenses = licenses;
+  constructor({ locations, changes, mode }: LocationClaimsDeps) {
+    this.#locations = locations;
     this.#changes = changes;
     this.#mode = mode;
-    this.#lookups = new Batcher((ids) => licenses.owners(ids));
+    this.#lookups = new Batcher((ids) => locations.owners(ids));
     this.#unlisten = changes.listen('location', (id) => this.#evict(id));
   }
 
@@ -49,7 +49,7 @@ export class LocationClaims {
     if (owner !== undefined && owner.licenseId !== licenseId) return 'foreign';
     if (owner?.deviceRow === deviceRow) return 'owned';
     const notices = this.#notices;
-    const claim = await this.#licenses.claim({ locationId, licenseId, deviceRow }, this.#mode);
+    const claim = await this.#locations.claim({ locationId, licenseId, deviceRow }, this.#mode);
     if (claim === 'owned') this.#add(locationId, { licenseId, deviceRow }, notices);
     // The device is another one: all nodes must know before a message is sent to it (M4).
     if (claim === 'owned' && owner !== undefined) await this.#changes.announce('location', locationId);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { LicenseAdmin } from './manage-licenses.ts';
 import type { DeviceOverview, Overview } from './overview.ts';
-import type { DeviceChangeOutcome } from './licenses.ts';
+import type { DeviceChangeOutcome } from './devices-sql.ts';
 import { isoTime, isRowId, operatorError } from '../../platform/operator/operator-request.ts';
 import { readPage, readTimedPlace, timedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

@@ -2,10 +2,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { Changes } from '../../platform/changes/changes.ts';
-import type { Licenses } from './licenses.ts';
+import type { Locations } from './locations-sql.ts';
 
 export interface HandoversDeps {
-  readonly licenses: Pick<Licenses, 'handovers'>;
+  readonly locations: Pick<Locations, 'handovers'>;
   readonly changes: Pick<Changes, 'listen'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
@@ -50,8 +50,8 @@ export class Handovers {
   }
 
   async #read(locationId: string | undefined): Promise<void> {
-    const { licenses, clock } = this.#deps;
-    const found = await licenses.handovers(clock.now() - KNOWN_MS, locationId);
+    const { locations, clock } = this.#deps;
+    const found = await locations.handovers(clock.now() - KNOWN_MS, locationId);
     if (locationId !== undefined && !found.has(locationId)) this.#times.delete(locationId);
     for (const [id, at] of found) this.#times.set(id, at);
   }

@@ -10,7 +10,7 @@ function open() {
   const versions: string[] = [];
   const state = { down: false };
   const lastSeen = new LastSeen({
-    licenses: {
+    devices: {
       async recordLastSeen(rows) {
         if (state.down) throw new Error('the database is unavailable');
         seen.push(rows);

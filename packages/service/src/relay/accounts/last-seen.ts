@@ -2,28 +2,28 @@ import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Licenses } from './licenses.ts';
+import type { Devices } from './devices-sql.ts';
 import { batches, nextTurn } from '../../platform/batcher.ts';
 
 const FLUSH_MS = 30_000;
 
 export interface LastSeenDeps {
-  readonly licenses: Pick<Licenses, 'recordLastSeen' | 'updateVersions'>;
+  readonly devices: Pick<Devices, 'recordLastSeen' | 'updateVersions'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Writes when devices were connected last, in the background and in batches. */
 export class LastSeen {
-  readonly #licenses: LastSeenDeps['licenses'];
+  readonly #devices: LastSeenDeps['devices'];
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #stop: () => void;
   #rows = new Set<string>();
   #flushing: Promise<void> = Promise.resolve();
 
-  constructor({ licenses, clock, log }: LastSeenDeps) {
-    this.#licenses = licenses;
+  constructor({ devices, clock, log }: LastSeenDeps) {
+    this.#devices = devices;
     this.#clock = clock;
     this.#log = log;
     this.#stop = every(clock, FLUSH_MS, () => void this.flush());
@@ -42,7 +42,7 @@ export class LastSeen {
     if (known.osVersion === reported.osVersion && known.appVersion === reported.appVersion) return;
     Object.assign(known, reported);
     try {
-      await this.#licenses.updateVersions(known.deviceRow, reported);
+      await this.#devices.updateVersions(known.deviceRow, reported);
     } catch (error) {
       this.#log.warn(
         { event: 'license.versions_not_stored', err: error, device: known.deviceRow },
@@ -68,7 +68,7 @@ export class LastSeen {
 
   async #write(rows: readonly string[]): Promise<void> {
     try {
-      await this.#licenses.recordLastSeen(rows, this.#clock.now());
+      await this.#devices.recordLastSeen(rows, this.#clock.now());
     } catch (error) {
       for (const row of rows) this.#rows.add(row);
       this.#log.warn(

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { LicenseAdmin } from './manage-licenses.ts';
 import type { Overview } from './overview.ts';
-import type { License, LicenseChange } from './licenses.ts';
+import type { License, LicenseChange } from './licenses-sql.ts';
 import { isoTime, isRowId, operatorError } from '../../platform/operator/operator-request.ts';
 import { readPage, readTimedPlace, timedPlace } from '../../platform/operator/pages.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';

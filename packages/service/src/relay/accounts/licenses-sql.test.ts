@@ -1,148 +1,118 @@
-import { FakeClock } from '@footbridge/testkit/fake-clock';
-import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
-import type { Postgres } from '@footbridge/testkit/servers/postgres';
-import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
-import { openDatabase } from '../../platform/sql/open-database.ts';
-import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import type { TimedPage } from '../../platform/timed-page.ts';
-import { createSqlLicenses } from './licenses-sql.ts';
-import { licensesContract } from './licenses.contract.ts';
+import { DESCRIPTION, onAccounts, rowOf, walk } from './accounts.fixture.ts';
+import type { License } from './licenses-sql.ts';
+import { hashSecret, newDeviceToken } from './secret-hash.ts';
+import { LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
+import type { LicenseStatus } from './transitions.ts';
 
-function engineOn(databases: readonly OpenDatabase[]) {
-  const clock = new FakeClock();
-  const maxUnassigned = 10;
-  return {
-    maxUnassigned,
-    nodes: databases.map((database) => createSqlLicenses({ database, clock, maxUnassigned })),
-    async deleteAll() {
-      for (const table of ['pairing_codes', 'locations', 'devices', 'licenses'] as const)
-        await databases[0]?.db.deleteFrom(table).execute();
-    },
-    passTime: (ms: number) => clock.advance(ms),
-    now: () => clock.now(),
-    async close() {
-      for (const database of databases) await database.close();
-    },
+onAccounts('licenses', (accounts, openDatabase) => {
+  const { here, other, create, activate, licenseNow } = accounts;
+
+  it('M7 the pages of the licenses have each license once, in order, with its seats', async () => {
+    for (let count = 0; count < 5; count++) {
+      // Pairs of them have the same time.
+      if (count % 2 === 0) await accounts.passTime(1000);
+      const { keyHash } = await create(3);
+      for (let used = 0; used < count % 3; used++) await activate(keyHash, `mac-000${used}`);
+    }
+    const walked = await walk(
+      (page) => other().licenses.list(page),
+      ({ createdAt: at, id }) => ({ at, id }),
+    );
+    expect(walked).toEqual(await other().licenses.list());
+    expect(await other().licenses.maxSeats(walked[0]?.id ?? '')).toBe(3);
+    expect(await other().licenses.maxSeats('lic_none')).toBe(0);
+    expect(walked.map(({ seats }) => seats.used).toSorted((less, more) => less - more)).toEqual([
+      0, 0, 1, 1, 2,
+    ]);
+  });
+
+  it('M7 lets the number of seats grow, and shrink down to those taken', async () => {
+    const { license, keyHash } = await create(1);
+    await activate(keyHash, 'mac-0001');
+    expect(await here().licenses.change(license.id, { maxSeats: 2 })).toMatchObject({ kind: 'changed' });
+    await activate(keyHash, 'mac-0002');
+    expect(await here().licenses.change(license.id, { maxSeats: 1 })).toEqual({
+      kind: 'seats_taken',
+      used: 2,
+    });
+    expect((await licenseNow(license.id)).seats).toEqual({ used: 2, max: 2 });
+  });
+
+  const STATES: readonly LicenseStatus[] = ['active', 'suspended', 'revoked'];
+  const reach = async (status: LicenseStatus) => {
+    const { license, keyHash } = await create(2);
+    if (status !== 'active') await here().licenses.change(license.id, { status });
+    return { license, keyHash };
   };
-}
 
-licensesContract('SQLite', async () =>
-  engineOn([await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {})]),
-);
+  for (const from of STATES)
+    for (const to of STATES) {
+      const allowed = from === to || mayBecome(LICENSE_TRANSITIONS, from, to);
+      it(`M8 ${allowed ? 'changes' : 'does not change'} a license from ${from} to ${to}`, async () => {
+        const { license } = await reach(from);
+        const outcome = await other().licenses.change(license.id, { status: to });
+        if (allowed)
+          expect(outcome).toMatchObject({ kind: 'changed', before: from, license: { status: to } });
+        else expect(outcome).toEqual({ kind: 'impossible', from, to });
+        expect((await licenseNow(license.id)).status).toBe(allowed ? to : from);
+      });
+    }
 
-describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
-  let server: Postgres;
-  beforeAll(async () => {
-    server = await startPostgres();
+  it('M7 activates only under an active license, and reports a revoked one as unknown', async () => {
+    expect(await activate(hashSecret('never created'), 'mac-0001')).toEqual({ kind: 'unknown_key' });
+    expect(await activate((await reach('suspended')).keyHash, 'mac-0001')).toEqual({ kind: 'suspended' });
+    expect(await activate((await reach('revoked')).keyHash, 'mac-0001')).toEqual({ kind: 'unknown_key' });
   });
-  afterAll(() => server.stop());
 
-  licensesContract('PostgreSQL, 2 nodes', async () => {
-    const url = await server.createDatabase();
-    const open = () => openDatabase({ engine: 'postgres', url }, () => {});
-    return engineOn([await open(), await open()]);
+  it('M8 returns the states of a device and its license as a standing', async () => {
+    const { license, keyHash } = await create(1);
+    const tokenHash = hashSecret(newDeviceToken());
+    const deviceRow = rowOf(await activate(keyHash, 'mac-0001', tokenHash));
+    await here().licenses.change(license.id, { status: 'suspended' });
+    const expected = {
+      deviceRow,
+      deviceId: 'mac-0001',
+      licenseId: license.id,
+      onlyLocation: null,
+      tokenHash,
+      device: 'active',
+      license: 'suspended',
+      osVersion: DESCRIPTION.osVersion,
+      appVersion: DESCRIPTION.appVersion,
+    };
+    expect(await other().devices.standingsByToken([tokenHash, hashSecret('x')])).toEqual(
+      new Map([[tokenHash, expected]]),
+    );
+    expect(await other().devices.standingsByRow([deviceRow, 'dev_none'])).toEqual(
+      new Map([[deviceRow, expected]]),
+    );
+    expect(await other().devices.standingsByToken([])).toEqual(new Map());
   });
 
-  it('T65 PostgreSQL reads a page of 20,000 devices without the others', async () => {
-    const url = await server.createDatabase();
-    const database = await openDatabase({ engine: 'postgres', url }, () => {});
-    await readsOnlyPages(database);
-    await database.close();
+  it('M7 changes only the given fields of a license', async () => {
+    const { license } = await create(4);
+    await accounts.passTime(5);
+    const outcome = await here().licenses.change(license.id, { label: 'New name' });
+    expect(outcome).toMatchObject({ kind: 'changed' });
+    expect(await licenseNow(license.id)).toEqual({
+      ...license,
+      label: 'New name',
+      updatedAt: accounts.now(),
+    } satisfies License);
+    expect(await here().licenses.change('lic_none', { label: 'x' })).toEqual({ kind: 'not_found' });
   });
-});
 
-it('M8 counts the locations of a license without reading those of others', async () => {
-  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  const { rows } = await sql<{
-    detail: string;
-  }>`explain query plan select count(*) from locations where license_id = 'l'`.execute(database.db);
-  expect(rows.map(({ detail }) => detail).join()).toMatch(/^SEARCH locations .*locations_license/);
-  await database.close();
-});
+  it('M7 rejects a second license with the same key', async () => {
+    const { keyHash } = await create();
+    const twice = here().licenses.create({ label: 'x', maxSeats: 1, keyHash, keyHint: 'ABCDE' });
+    await expect(twice).rejects.toBeInstanceOf(EngineError);
+  });
 
-const DEVICES = 20_000;
-
-/** One license with 20,000 given-up devices, as an earlier version kept them. */
-async function addDevices({ db }: OpenDatabase): Promise<void> {
-  const row = { license_id: 'lic_many', os_version: '26.1', app_version: '1.0.0', updated_at: 0 };
-  await db
-    .insertInto('licenses')
-    .values({
-      id: row.license_id,
-      label: 'Many',
-      key_hash: 'hash',
-      key_hint: 'ABCDE',
-      max_seats: 1,
-      activation_day: 0,
-      activations: 0,
-      status: 'active',
-      created_at: 0,
-      updated_at: 0,
-    })
-    .execute();
-  for (let from = 0; from < DEVICES; from += 500)
-    await db
-      .insertInto('devices')
-      .values(
-        Array.from({ length: 500 }, (_, index) => ({
-          ...row,
-          id: `dev_${from + index}`,
-          device_id: `mac-${from + index}`,
-          name: `Mac ${from + index}`,
-          token_hash: `token ${from + index}`,
-          location_id: null,
-          status: 'deactivated' as const,
-          activated_at: Math.floor((from + index) / 3),
-          last_seen_at: 0,
-        })),
-      )
-      .execute();
-}
-
-const plan = { sqlite: 'explain query plan', postgres: 'explain' };
-
-async function readsOnlyPages(database: OpenDatabase): Promise<void> {
-  const licenses = createSqlLicenses({ database, clock: new FakeClock() });
-  await addDevices(database);
-  await sql`analyze`.execute(database.db);
-  const ids = new Set<string>();
-  let slowestMs = 0;
-  for (let after: TimedPage['after']; ;) {
-    const started = performance.now();
-    const page = await licenses.listDevices({ limit: 1000, after });
-    slowestMs = Math.max(slowestMs, performance.now() - started);
-    expect(page.length).toBeLessThanOrEqual(1000);
-    for (const { id } of page) ids.add(id);
-    const last = page.at(-1);
-    if (last === undefined) break;
-    after = { at: last.activatedAt, id: last.id };
-  }
-  expect(ids.size).toBe(DEVICES);
-  expect(slowestMs).toBeLessThan(500);
-  const query = sql`${sql.raw(plan[database.engine])} select devices.*, licenses.label from devices
-    join licenses on licenses.id = devices.license_id
-    where (devices.activated_at, devices.id) > (6000, 'dev_18000')
-    order by devices.activated_at, devices.id limit 1000`;
-  const { rows } = await query.execute(database.db);
-  expect(JSON.stringify(rows)).toContain('devices_activation');
-  expect(JSON.stringify(rows)).not.toMatch(/TEMP B-TREE|Sort/);
-}
-
-it('T65 SQLite reads a page of 20,000 devices without the others', async () => {
-  const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-  await readsOnlyPages(database);
-  await database.close();
-});
-
-describe('the SQL licenses port without its database', () => {
-  it('M7 rejects with EngineError, never with an unknown key', async () => {
-    const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
-    const licenses = createSqlLicenses({ database, clock: new FakeClock() });
-    await database.close();
-    await expect(licenses.listLicenses()).rejects.toBeInstanceOf(EngineError);
-    await expect(licenses.standingsByToken(['x'])).rejects.toBeInstanceOf(EngineError);
+  it('M7 a closed database rejects with EngineError', async () => {
+    await openDatabase().close();
+    await expect(here().licenses.list()).rejects.toBeInstanceOf(EngineError);
   });
 });

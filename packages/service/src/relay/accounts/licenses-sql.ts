@@ -1,59 +1,57 @@
+import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
+import { guarded } from '../../platform/sql/guarded.ts';
 import { inChunks } from '../../platform/sql/in-chunks.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
-import { SqlDevices } from './devices-sql.ts';
-import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './licenses.ts';
-import { SqlLocations } from './locations-sql.ts';
-import { SqlPairingCodes } from './pairing-codes-sql.ts';
-import { newRowId, SqlStore } from './accounts-sql.ts';
-import type { Queries, SqlLicensesDeps } from './accounts-sql.ts';
+import { newRowId, seatsUsed } from './accounts-sql.ts';
+import type { AccountsTransaction, RowLocks } from './accounts-sql.ts';
 import { LICENSE_TRANSITIONS, mayBecome } from './transitions.ts';
+import type { InvalidChange, LicenseStatus } from './transitions.ts';
 
-/** Licenses, devices and locations in SQLite or PostgreSQL. */
-export function createSqlLicenses(deps: SqlLicensesDeps): Licenses {
-  const store = new SqlStore(deps);
-  const licenses = new SqlLicenses(store);
-  const devices = new SqlDevices(store);
-  const locations = new SqlLocations(store);
-  const pairingCodes = new SqlPairingCodes(store, devices);
-  return {
-    createLicense: (license) => licenses.create(license),
-    changeLicense: (id, change) => licenses.change(id, change),
-    listLicenses: (page) => licenses.list(page),
-    maxSeats: (licenseId) => licenses.maxSeats(licenseId),
-    activate: (request) => devices.activate(request),
-    createPairingCode: (code) => pairingCodes.create(code),
-    pair: (request) => pairingCodes.pair(request),
-    deactivate: (tokenHash) => devices.deactivate(tokenHash),
-    revokeDevice: (deviceRow) => devices.revoke(deviceRow),
-    restoreDevice: (deviceRow) => devices.restore(deviceRow),
-    listDevices: (page) => devices.list(page),
-    findDevice: (deviceRow) => devices.find(deviceRow),
-    deviceName: (licenseId, deviceId) => devices.name(licenseId, deviceId),
-    standingsByToken: (tokenHashes) => devices.standingsByToken(tokenHashes),
-    standingsByRow: (deviceRows) => devices.standingsByRow(deviceRows),
-    recordLastSeen: (deviceRows, at) => devices.recordLastSeen(deviceRows, at),
-    updateVersions: (deviceRow, versions) => devices.updateVersions(deviceRow, versions),
-    claim: (claim, mode) => locations.claim(claim, mode),
-    owners: (locationIds) => locations.owners(locationIds),
-    handovers: (since, locationId) => locations.handovers(since, locationId),
-    assign: (locationId, licenseId) => locations.assign(locationId, licenseId),
-    deleteLocation: (locationId) => locations.delete(locationId),
-    ownedLocations: (limit) => locations.owned(limit),
-    findLocations: (locationIds) => locations.find(locationIds),
-    listLocations: (after, limit) => locations.list(after, limit),
-  };
+export interface Seats {
+  readonly used: number;
+  readonly max: number;
 }
 
-class SqlLicenses {
-  readonly #store: SqlStore;
+export interface License {
+  readonly id: string;
+  readonly label: string;
+  /** The last group of the key, by which the operator tells licenses apart. */
+  readonly keyHint: string;
+  readonly status: LicenseStatus;
+  readonly seats: Seats;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
 
-  constructor(store: SqlStore) {
-    this.#store = store;
+export interface LicenseChange {
+  readonly status?: LicenseStatus;
+  readonly maxSeats?: number;
+  readonly label?: string;
+}
+
+export type LicenseChangeOutcome =
+  | { readonly kind: 'changed'; readonly license: License; readonly before: LicenseStatus }
+  /** More seats are taken than the license would have. */
+  | { readonly kind: 'seats_taken'; readonly used: number }
+  | InvalidChange;
+
+const queried = guarded('licenses cannot be read or changed: the database failed');
+
+/** Licenses with the number of their seats in use. */
+export class Licenses {
+  readonly #db: Database;
+  readonly #locks: RowLocks;
+  readonly #clock: Clock;
+
+  constructor({ db, locks, clock }: { db: Database; locks: RowLocks; clock: Clock }) {
+    this.#db = db;
+    this.#locks = locks;
+    this.#clock = clock;
   }
 
   async create(license: {
@@ -62,7 +60,7 @@ class SqlLicenses {
     keyHash: string;
     keyHint: string;
   }): Promise<License> {
-    const now = this.#store.clock.now();
+    const now = this.#clock.now();
     const row = {
       id: newRowId('lic'),
       label: license.label,
@@ -75,56 +73,61 @@ class SqlLicenses {
       created_at: now,
       updated_at: now,
     };
-    await this.#store.read('a license cannot be stored', (db) =>
-      db.insertInto('licenses').values(row).execute(),
-    );
+    await queried(() => this.#db.insertInto('licenses').values(row).execute());
     return licenseOf(row, 0);
   }
 
   async change(id: string, change: LicenseChange): Promise<LicenseChangeOutcome> {
-    return await this.#store.change('a license cannot be changed', async (tx) => {
-      const row = await this.#store.lockLicense(tx, { id });
-      if (row === undefined) return { kind: 'not_found' };
-      const to = change.status ?? row.status;
-      if (to !== row.status && !mayBecome(LICENSE_TRANSITIONS, row.status, to))
-        return { kind: 'impossible', from: row.status, to };
-      const used = await this.#store.seatsUsed(tx, id);
-      if (change.maxSeats !== undefined && change.maxSeats < used) return { kind: 'seats_taken', used };
-      const changed = {
-        ...row,
-        status: to,
-        label: change.label ?? row.label,
-        max_seats: change.maxSeats ?? row.max_seats,
-        updated_at: this.#store.clock.now(),
-      };
-      await save(tx, changed);
-      return { kind: 'changed', license: licenseOf(changed, used), before: row.status };
-    });
+    return await queried(() =>
+      this.#db.transaction().execute(async (tx) => {
+        const row = await this.#locks.license(tx, { id });
+        if (row === undefined) return { kind: 'not_found' };
+        const to = change.status ?? row.status;
+        if (to !== row.status && !mayBecome(LICENSE_TRANSITIONS, row.status, to))
+          return { kind: 'impossible', from: row.status, to };
+        const used = await seatsUsed(tx, id);
+        if (change.maxSeats !== undefined && change.maxSeats < used) return { kind: 'seats_taken', used };
+        const changed = {
+          ...row,
+          status: to,
+          label: change.label ?? row.label,
+          max_seats: change.maxSeats ?? row.max_seats,
+          updated_at: this.#clock.now(),
+        };
+        await save(tx, changed);
+        return { kind: 'changed', license: licenseOf(changed, used), before: row.status };
+      }),
+    );
   }
 
+  /** Resolves with 0 when the license is unknown. */
   async maxSeats(id: string): Promise<number> {
-    const row = await this.#store.read('licenses cannot be read', (db) =>
-      db.selectFrom('licenses').select('max_seats').where('id', '=', id).executeTakeFirst(),
+    const row = await queried(() =>
+      this.#db.selectFrom('licenses').select('max_seats').where('id', '=', id).executeTakeFirst(),
     );
     return row?.max_seats ?? 0;
   }
 
-  async list(page: TimedPage | undefined): Promise<License[]> {
-    return await this.#store.read('licenses cannot be read', async (db) => {
-      let query = db.selectFrom('licenses').selectAll().orderBy('created_at').orderBy('id');
+  /** Lists all licenses or a page of them, by their creation and id. */
+  async list(page?: TimedPage): Promise<License[]> {
+    return await queried(async () => {
+      let query = this.#db.selectFrom('licenses').selectAll().orderBy('created_at').orderBy('id');
       if (page !== undefined) query = query.limit(page.limit);
       if (page?.after !== undefined) {
         const { at, id } = page.after;
         query = query.where(sql<boolean>`(created_at, id) > (${at}, ${id})`);
       }
       const rows = await query.execute();
-      const used = await seatsByLicense(db, page === undefined ? undefined : rows.map(({ id }) => id));
+      const used = await seatsByLicense(this.#db, page === undefined ? undefined : rows.map(({ id }) => id));
       return rows.map((row) => licenseOf(row, used.get(row.id) ?? 0));
     });
   }
 }
 
-async function save(tx: Queries, { id, status, label, max_seats, updated_at }: LicenseRow): Promise<void> {
+async function save(
+  tx: AccountsTransaction,
+  { id, status, label, max_seats, updated_at }: LicenseRow,
+): Promise<void> {
   await tx
     .updateTable('licenses')
     .set({ status, label, max_seats, updated_at })

@@ -1,21 +1,60 @@
 import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 import type { InferResult, Selectable } from 'kysely';
 
+import { guarded } from '../../platform/sql/guarded.ts';
 import { inChunks } from '../../platform/sql/in-chunks.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import type {
-  AssignOutcome,
-  ClaimOutcome,
-  Location,
-  LocationClaimMode,
-  LocationDetails,
-  LocationOwner,
-} from './licenses.ts';
 import { licensesBesides } from './accounts-sql.ts';
-import type { Queries, SqlStore } from './accounts-sql.ts';
+import type { AccountsTransaction, RowLocks } from './accounts-sql.ts';
+import type { Device } from './devices-sql.ts';
 import { LOCATION_TRANSITIONS, mayBecome } from './transitions.ts';
+import type { InvalidChange, LocationState } from './transitions.ts';
+
+/** The device that bound a location last. */
+export type LastDevice = Pick<Device, 'id' | 'deviceId' | 'name' | 'lastSeenAt'>;
+
+export interface Location {
+  readonly locationId: string;
+  readonly state: LocationState;
+  readonly licenseId: string | null;
+  /** The device that bound the location last. */
+  readonly deviceRow: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A location with the label of its license and the device that bound it last. */
+export interface LocationDetails {
+  readonly locationId: string;
+  readonly state: LocationState;
+  readonly licenseId: string | null;
+  readonly license: string | null;
+  /** A Mac of the license claimed the location, and the operator has not confirmed it. */
+  readonly claimed: boolean;
+  readonly lastDevice: LastDevice | null;
+}
+
+export interface LocationOwner {
+  readonly licenseId: string;
+  readonly deviceRow: string | null;
+}
+
+export type AssignOutcome =
+  | { readonly kind: 'changed'; readonly location: Location; readonly before: string | null }
+  | { readonly kind: 'no_such_license' }
+  | InvalidChange;
+
+/**
+ * Who may take a location that has no owner: `first` any license; `operator` none, the operator assigns it; `auto` any license while
+ * there is only one, so that no tenant takes a location that another is about to use.
+ */
+export type LocationClaimMode = 'auto' | 'first' | 'operator';
+
+/** `owned`: the license owns the location. `foreign`: another license owns it. `unassigned`: the operator must assign it first. */
+export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
 
 type LocationRow = Selectable<Schema['locations']>;
 
@@ -28,14 +67,30 @@ interface LocationClaim {
   readonly deviceRow: string;
 }
 
-/** Locations and the licenses that own them. */
-export class SqlLocations {
-  readonly #store: SqlStore;
+const queried = guarded('locations cannot be read or changed: the database failed');
 
-  constructor(store: SqlStore) {
-    this.#store = store;
+interface LocationsDeps {
+  readonly db: Database;
+  readonly locks: RowLocks;
+  readonly clock: Clock;
+  readonly maxUnassigned: number;
+}
+
+/** Locations and the licenses that own them. When several licenses claim a free location at once, exactly one gets it (M8). */
+export class Locations {
+  readonly #db: Database;
+  readonly #locks: RowLocks;
+  readonly #clock: Clock;
+  readonly #maxUnassigned: number;
+
+  constructor({ db, locks, clock, maxUnassigned }: LocationsDeps) {
+    this.#db = db;
+    this.#locks = locks;
+    this.#clock = clock;
+    this.#maxUnassigned = maxUnassigned;
   }
 
+  /** Takes a free location if the mode allows it and the license may own one more, and records the device that bound it last. */
   async claim(request: LocationClaim, mode: LocationClaimMode): Promise<ClaimOutcome> {
     // Most claims are from a Mac of the owning license, or for a new location.
     if (await this.#recordDevice(request)) return 'owned';
@@ -47,10 +102,10 @@ export class SqlLocations {
   /** Whether the license may take a location that has no owner. A seat serves one location, and Macs move now and then. */
   async #mayTake(licenseId: string, mode: LocationClaimMode): Promise<boolean> {
     if (mode === 'operator') return false;
-    return await this.#store.read('a location cannot be claimed', async (db) => {
-      const [own, other] = await licensesBesides(db, licenseId);
+    return await queried(async () => {
+      const [own, other] = await licensesBesides(this.#db, licenseId);
       if (own === undefined || (mode === 'auto' && other !== undefined)) return false;
-      const { count } = await db
+      const { count } = await this.#db
         .selectFrom('locations')
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .where('license_id', '=', licenseId)
@@ -60,7 +115,7 @@ export class SqlLocations {
   }
 
   async #claimNew({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
-    const now = this.#store.clock.now();
+    const now = this.#clock.now();
     const row = {
       location_id: locationId,
       license_id: licenseId,
@@ -70,8 +125,8 @@ export class SqlLocations {
       created_at: now,
       updated_at: now,
     };
-    const { numInsertedOrUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
-      db
+    const { numInsertedOrUpdatedRows } = await queried(() =>
+      this.#db
         .insertInto('locations')
         .values(row)
         .onConflict((conflict) => conflict.column('location_id').doNothing())
@@ -81,18 +136,18 @@ export class SqlLocations {
   }
 
   async #recordDevice({ locationId, licenseId, deviceRow }: LocationClaim): Promise<boolean> {
-    const { numUpdatedRows } = await this.#store.read('a location cannot be claimed', (db) =>
-      db
+    const { numUpdatedRows } = await queried(() =>
+      this.#db
         .updateTable('locations')
         .set((is) => ({
           device_row: deviceRow,
           handed_over_at: is
             .case()
             .when('device_row', '<>', deviceRow)
-            .then(this.#store.clock.now())
+            .then(this.#clock.now())
             .else(is.ref('handed_over_at'))
             .end(),
-          updated_at: this.#store.clock.now(),
+          updated_at: this.#clock.now(),
         }))
         .where('location_id', '=', locationId)
         .where('license_id', '=', licenseId)
@@ -105,27 +160,29 @@ export class SqlLocations {
     { locationId, licenseId, deviceRow }: LocationClaim,
     mode: 'first' | 'operator',
   ): Promise<ClaimOutcome> {
-    return await this.#store.change('a location cannot be claimed', async (tx) => {
-      await this.#ensureRow(tx, locationId, mode);
-      const row = await this.#store.lockLocation(tx, locationId);
-      if (row === undefined) return 'unassigned';
-      if (row.license_id !== null && row.license_id !== licenseId) return 'foreign';
-      if (row.license_id === null && mode === 'operator') return 'unassigned';
-      await this.#update(tx, row, {
-        license_id: licenseId,
-        state: 'bound',
-        device_row: deviceRow,
-        // Another Mac of the license may have claimed it meanwhile, or the operator assigned it.
-        confirmed: row.license_id === null ? 0 : row.confirmed,
-      });
-      return 'owned';
-    });
+    return await queried(() =>
+      this.#db.transaction().execute(async (tx) => {
+        await this.#ensureRow(tx, locationId, mode);
+        const row = await this.#locks.location(tx, locationId);
+        if (row === undefined) return 'unassigned';
+        if (row.license_id !== null && row.license_id !== licenseId) return 'foreign';
+        if (row.license_id === null && mode === 'operator') return 'unassigned';
+        await this.#update(tx, row, {
+          license_id: licenseId,
+          state: 'bound',
+          device_row: deviceRow,
+          // Another Mac of the license may have claimed it meanwhile, or the operator assigned it.
+          confirmed: row.license_id === null ? 0 : row.confirmed,
+        });
+        return 'owned';
+      }),
+    );
   }
 
   /** Inserts the row to lock, so that the second of two simultaneous first claims waits for the first. */
-  async #ensureRow(tx: Queries, locationId: string, mode: 'first' | 'operator'): Promise<void> {
-    if (mode === 'operator' && (await this.#countUnassigned(tx)) >= this.#store.maxUnassigned) return;
-    const now = this.#store.clock.now();
+  async #ensureRow(tx: AccountsTransaction, locationId: string, mode: 'first' | 'operator'): Promise<void> {
+    if (mode === 'operator' && (await this.#countUnassigned(tx)) >= this.#maxUnassigned) return;
+    const now = this.#clock.now();
     await tx
       .insertInto('locations')
       .values({
@@ -140,7 +197,7 @@ export class SqlLocations {
       .execute();
   }
 
-  async #countUnassigned(tx: Queries): Promise<number> {
+  async #countUnassigned(tx: AccountsTransaction): Promise<number> {
     const { count } = await tx
       .selectFrom('locations')
       .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -150,21 +207,22 @@ export class SqlLocations {
   }
 
   async #update(
-    tx: Queries,
+    tx: AccountsTransaction,
     row: LocationRow,
     change: Pick<LocationRow, 'license_id' | 'state' | 'device_row' | 'confirmed'>,
   ): Promise<LocationRow> {
-    const now = this.#store.clock.now();
+    const now = this.#clock.now();
     const isHandedOver = row.device_row !== null && row.device_row !== change.device_row;
     const changed = { ...change, ...(isHandedOver && { handed_over_at: now }), updated_at: now };
     await tx.updateTable('locations').set(changed).where('location_id', '=', row.location_id).execute();
     return { ...row, ...changed };
   }
 
+  /** Resolves with the owners of these locations, without those that have none. */
   async owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>> {
-    const rows = await this.#store.read('owners of locations cannot be read', (db) =>
+    const rows = await queried(() =>
       inChunks(locationIds, (chunk) =>
-        db
+        this.#db
           .selectFrom('locations')
           .select(['location_id', 'license_id', 'device_row'])
           .where('location_id', 'in', chunk)
@@ -181,13 +239,14 @@ export class SqlLocations {
     return owners;
   }
 
-  async handovers(since: number, locationId: string | undefined): Promise<Map<string, number>> {
-    const [deleted, handedOver] = await this.#store.read('handovers of locations cannot be read', (db) => {
-      const former = db
+  /** Resolves with when these locations, or all, were handed over to another device, as far as that was at this time or later. */
+  async handovers(since: number, locationId?: string): Promise<Map<string, number>> {
+    const [deleted, handedOver] = await queried(() => {
+      const former = this.#db
         .selectFrom('deleted_locations')
         .select(['location_id', 'deleted_at as at'])
         .where('deleted_at', '>=', since);
-      const present = db
+      const present = this.#db
         .selectFrom('locations')
         .select(['location_id', 'handed_over_at as at'])
         .where('handed_over_at', '>=', since);
@@ -201,48 +260,55 @@ export class SqlLocations {
     return new Map([...deleted, ...handedOver].map(({ location_id, at }) => [location_id, at ?? 0]));
   }
 
+  /** Assigns a location to a license, which also confirms what a Mac of that license claimed, or releases it with null. */
   async assign(locationId: LocationId, licenseId: string | null): Promise<AssignOutcome> {
-    return await this.#store.change('a location cannot be assigned', async (tx) => {
-      if (licenseId !== null) {
-        const license = await this.#store.lockLicense(tx, { id: licenseId });
-        if (license === undefined || license.status === 'revoked') return { kind: 'no_such_license' };
-        await this.#ensureRow(tx, locationId, 'first');
-      }
-      const row = await this.#store.lockLocation(tx, locationId);
-      if (row === undefined) return { kind: 'not_found' };
-      const state = licenseId === null ? 'released' : 'bound';
-      const possible = row.state === state || mayBecome(LOCATION_TRANSITIONS, row.state, state);
-      if (!possible) return { kind: 'impossible', from: row.state, to: state };
-      // The last device is kept only while its license owns the location.
-      const device_row = row.license_id === licenseId ? row.device_row : null;
-      const confirmed = licenseId === null ? 0 : 1;
-      const changed = await this.#update(tx, row, { license_id: licenseId, state, device_row, confirmed });
-      if (row.license_id !== licenseId)
-        await tx.deleteFrom('pairing_codes').where('location_id', '=', locationId).execute();
-      return { kind: 'changed', location: locationOf(changed), before: row.license_id };
-    });
+    return await queried(() =>
+      this.#db.transaction().execute(async (tx) => {
+        if (licenseId !== null) {
+          const license = await this.#locks.license(tx, { id: licenseId });
+          if (license === undefined || license.status === 'revoked') return { kind: 'no_such_license' };
+          await this.#ensureRow(tx, locationId, 'first');
+        }
+        const row = await this.#locks.location(tx, locationId);
+        if (row === undefined) return { kind: 'not_found' };
+        const state = licenseId === null ? 'released' : 'bound';
+        const possible = row.state === state || mayBecome(LOCATION_TRANSITIONS, row.state, state);
+        if (!possible) return { kind: 'impossible', from: row.state, to: state };
+        // The last device is kept only while its license owns the location.
+        const device_row = row.license_id === licenseId ? row.device_row : null;
+        const confirmed = licenseId === null ? 0 : 1;
+        const changed = await this.#update(tx, row, { license_id: licenseId, state, device_row, confirmed });
+        if (row.license_id !== licenseId)
+          await tx.deleteFrom('pairing_codes').where('location_id', '=', locationId).execute();
+        return { kind: 'changed', location: locationOf(changed), before: row.license_id };
+      }),
+    );
   }
 
+  /** Deletes a location that no license owns. It may come back when a Mac asks for it. Its next Mac counts as another one (`handovers`). */
   async delete(locationId: LocationId): Promise<'deleted' | 'owned' | 'not_found'> {
-    return await this.#store.change('a location cannot be deleted', async (tx) => {
-      const row = await this.#store.lockLocation(tx, locationId);
-      if (row === undefined) return 'not_found';
-      if (row.license_id !== null) return 'owned';
-      await tx.deleteFrom('locations').where('location_id', '=', locationId).execute();
-      if (row.handed_over_at === null) return 'deleted';
-      const deleted = { deleted_at: this.#store.clock.now() };
-      await tx
-        .insertInto('deleted_locations')
-        .values({ location_id: locationId, ...deleted })
-        .onConflict((conflict) => conflict.column('location_id').doUpdateSet(deleted))
-        .execute();
-      return 'deleted';
-    });
+    return await queried(() =>
+      this.#db.transaction().execute(async (tx) => {
+        const row = await this.#locks.location(tx, locationId);
+        if (row === undefined) return 'not_found';
+        if (row.license_id !== null) return 'owned';
+        await tx.deleteFrom('locations').where('location_id', '=', locationId).execute();
+        if (row.handed_over_at === null) return 'deleted';
+        const deleted = { deleted_at: this.#clock.now() };
+        await tx
+          .insertInto('deleted_locations')
+          .values({ location_id: locationId, ...deleted })
+          .onConflict((conflict) => conflict.column('location_id').doUpdateSet(deleted))
+          .execute();
+        return 'deleted';
+      }),
+    );
   }
 
+  /** Lists up to `limit` locations that a license owns. */
   async owned(limit: number): Promise<string[]> {
-    const rows = await this.#store.read('locations cannot be read', (db) =>
-      db
+    const rows = await queried(() =>
+      this.#db
         .selectFrom('locations')
         .select('location_id')
         .where('license_id', 'is not', null)
@@ -253,18 +319,20 @@ export class SqlLocations {
     return rows.map(({ location_id }) => location_id);
   }
 
+  /** Resolves with those of these locations that are known, in any order. */
   async find(locationIds: readonly string[]): Promise<LocationDetails[]> {
-    const rows = await this.#store.read('locations cannot be read', (db) =>
+    const rows = await queried(() =>
       inChunks(locationIds, (chunk) =>
-        selectDetails(db).where('locations.location_id', 'in', chunk).execute(),
+        selectDetails(this.#db).where('locations.location_id', 'in', chunk).execute(),
       ),
     );
     return rows.map(detailsOf);
   }
 
+  /** Lists up to `limit` locations whose id is after `after`, in the order of the database. An empty string starts at the beginning. */
   async list(after: string, limit: number): Promise<LocationDetails[]> {
-    const rows = await this.#store.read('locations cannot be read', (db) =>
-      selectDetails(db)
+    const rows = await queried(() =>
+      selectDetails(this.#db)
         .where('locations.location_id', '>', after)
         .orderBy('locations.location_id')
         .limit(limit)

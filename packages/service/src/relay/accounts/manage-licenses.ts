@@ -3,15 +3,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Audit, AuditDetail } from '../../platform/operator/audit-sql.ts';
 import type { Changes, Topic } from '../../platform/changes/changes.ts';
-import type {
-  AssignOutcome,
-  DeviceChangeOutcome,
-  License,
-  LicenseChange,
-  LicenseChangeOutcome,
-  Licenses,
-  PairingCodeOutcome,
-} from './licenses.ts';
+import type { DeviceChangeOutcome, Devices } from './devices-sql.ts';
+import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './licenses-sql.ts';
+import type { AssignOutcome, Locations } from './locations-sql.ts';
+import type { PairingCodeOutcome, PairingCodes } from './pairing-codes-sql.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
 import type { Slot } from '../../platform/slot.ts';
 import { hashSecret } from './secret-hash.ts';
@@ -20,17 +15,10 @@ import { newLicenseKey } from './license-key.ts';
 import { newPairingCode } from './pairing-code.ts';
 
 export interface LicenseAdminDeps {
-  readonly licenses: Pick<
-    Licenses,
-    | 'createLicense'
-    | 'changeLicense'
-    | 'createPairingCode'
-    | 'revokeDevice'
-    | 'restoreDevice'
-    | 'assign'
-    | 'findLocations'
-    | 'deleteLocation'
-  >;
+  readonly licenses: Pick<Licenses, 'create' | 'change'>;
+  readonly devices: Pick<Devices, 'revoke' | 'restore'>;
+  readonly locations: Pick<Locations, 'assign' | 'find' | 'delete'>;
+  readonly pairingCodes: Pick<PairingCodes, 'create'>;
   readonly changes: Pick<Changes, 'announce'>;
   readonly audit: Pick<Audit, 'record'>;
   readonly switchboard: Pick<Switchboard, 'disconnect'>;
@@ -73,13 +61,13 @@ export class LicenseAdmin {
   ): Promise<{ license: License; key: string }> {
     const key = newLicenseKey();
     const keyHash = hashSecret(key.symbols);
-    const license = await this.#deps.licenses.createLicense({ ...request, keyHash, keyHint: key.hint });
+    const license = await this.#deps.licenses.create({ ...request, keyHash, keyHint: key.hint });
     await this.#record(by, 'license.created', license.id, { maxSeats: request.maxSeats });
     return { license, key: key.shown };
   }
 
   async changeLicense(id: string, change: LicenseChange, by: string): Promise<LicenseChangeOutcome> {
-    const outcome = await this.#deps.licenses.changeLicense(id, change);
+    const outcome = await this.#deps.licenses.change(id, change);
     if (outcome.kind !== 'changed') return outcome;
     const { status, seats } = outcome.license;
     await this.#announce('license', id);
@@ -88,15 +76,11 @@ export class LicenseAdmin {
   }
 
   async revokeDevice(deviceRow: string, by: string): Promise<DeviceChangeOutcome> {
-    return await this.#deviceChanged(by, 'device.revoked', await this.#deps.licenses.revokeDevice(deviceRow));
+    return await this.#deviceChanged(by, 'device.revoked', await this.#deps.devices.revoke(deviceRow));
   }
 
   async restoreDevice(deviceRow: string, by: string): Promise<DeviceChangeOutcome> {
-    return await this.#deviceChanged(
-      by,
-      'device.restored',
-      await this.#deps.licenses.restoreDevice(deviceRow),
-    );
+    return await this.#deviceChanged(by, 'device.restored', await this.#deps.devices.restore(deviceRow));
   }
 
   async #deviceChanged(
@@ -112,7 +96,7 @@ export class LicenseAdmin {
 
   /** Assigns the location to a license, or releases it with null. */
   async assignLocation(locationId: LocationId, licenseId: string | null, by: string): Promise<AssignOutcome> {
-    const outcome = await this.#deps.licenses.assign(locationId, licenseId);
+    const outcome = await this.#deps.locations.assign(locationId, licenseId);
     if (outcome.kind !== 'changed') return outcome;
     await this.#announce('location', locationId);
     // The response means that no later text reaches a Mac of the license that owned the location before.
@@ -124,8 +108,8 @@ export class LicenseAdmin {
 
   /** Deletes the location. Only `confirmed`, it also deletes one in use: its Mac is disconnected and its tokens are deleted. */
   async deleteLocation(locationId: LocationId, confirmed: boolean, by: string): Promise<DeleteOutcome> {
-    const { licenses, grants } = this.#deps;
-    const [found] = await licenses.findLocations([locationId]);
+    const { locations, grants } = this.#deps;
+    const [found] = await locations.find([locationId]);
     const hasTokens = await grants.value.has(locationId);
     if (found === undefined && !hasTokens) return { kind: 'not_found' };
     const license = found?.license ?? null;
@@ -133,7 +117,7 @@ export class LicenseAdmin {
     if (license !== null) await this.assignLocation(locationId, null, by);
     if (hasTokens) await grants.value.remove(locationId);
     // A Mac may have claimed it meanwhile.
-    if ((await licenses.deleteLocation(locationId)) === 'owned')
+    if ((await locations.delete(locationId)) === 'owned')
       return { kind: 'in_use', license, hasTokens: false };
     await this.#announce('location', locationId);
     await this.#record(by, 'location.deleted', locationId, { from: found?.licenseId ?? null, hasTokens });
@@ -151,7 +135,7 @@ export class LicenseAdmin {
     const { shown, symbols } = newPairingCode();
     const expiresAt = this.#deps.clock.now() + PAIRING_CODE_VALID_MS;
     const codeHash = hashSecret(symbols);
-    const outcome = await this.#deps.licenses.createPairingCode({ codeHash, locationId, expiresAt });
+    const outcome = await this.#deps.pairingCodes.create({ codeHash, locationId, expiresAt });
     if (outcome.kind !== 'created') return outcome;
     const { licenseId } = outcome;
     await this.#record(by, 'location.pairing_code_created', locationId, { licenseId });

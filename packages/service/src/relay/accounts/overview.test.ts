@@ -44,15 +44,17 @@ function start(count: number, { connected, granted = [] }: Known = {}) {
   const clock = new FakeClock();
   const reads = { count: 0 };
   const overview = new Overview({
-    licenses: {
-      listLicenses: async () => [],
-      listDevices: async () => [],
-      deviceName: async (licenseId, deviceId) =>
+    licenses: { list: async () => [] },
+    devices: {
+      list: async () => [],
+      name: async (licenseId, deviceId) =>
         `${licenseId} ${deviceId}` === 'lic_1 mac-2' ? 'Shelf' : undefined,
+      find: async () => undefined,
+    },
+    locations: {
       owners: async () => new Map(),
-      findDevice: async () => undefined,
-      findLocations: async (ids) => all.filter(({ locationId }) => ids.includes(locationId)),
-      async listLocations(after, limit) {
+      find: async (ids) => all.filter(({ locationId }) => ids.includes(locationId)),
+      async list(after, limit) {
         reads.count++;
         return all.filter(({ locationId }) => locationId > after).slice(0, limit);
       },

@@ -1,7 +1,9 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { MAX_BATCH, batches, nextTurn } from '../../platform/batcher.ts';
-import type { DeviceDetails, License, Licenses, LocationDetails } from './licenses.ts';
+import type { DeviceDetails, Devices } from './devices-sql.ts';
+import type { License, Licenses } from './licenses-sql.ts';
+import type { LocationDetails, Locations } from './locations-sql.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
 import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
 import type { CrmGrants, LocationGrant } from '../crm/tokens.ts';
@@ -9,16 +11,9 @@ import type { Slot } from '../../platform/slot.ts';
 import type { TakeOvers } from './token-use.ts';
 
 export interface OverviewDeps {
-  readonly licenses: Pick<
-    Licenses,
-    | 'listLicenses'
-    | 'listDevices'
-    | 'findDevice'
-    | 'deviceName'
-    | 'owners'
-    | 'findLocations'
-    | 'listLocations'
-  >;
+  readonly licenses: Pick<Licenses, 'list'>;
+  readonly devices: Pick<Devices, 'list' | 'find' | 'name'>;
+  readonly locations: Pick<Locations, 'owners' | 'find' | 'list'>;
   readonly switchboard: Pick<Switchboard, 'boundMacs' | 'viewMacs'>;
   readonly grants: Slot<Pick<CrmGrants, 'listLocationIds' | 'ofLocations'>>;
   readonly clock: Clock;
@@ -83,23 +78,23 @@ export class Overview {
   }
 
   async licenses(page?: TimedPage): Promise<License[]> {
-    return await this.#deps.licenses.listLicenses(page);
+    return await this.#deps.licenses.list(page);
   }
 
   async devices(page: TimedPage): Promise<DeviceOverview[]> {
-    return await this.#withConnections(await this.#deps.licenses.listDevices(page));
+    return await this.#withConnections(await this.#deps.devices.list(page));
   }
 
   async device(id: string): Promise<DeviceOverview | undefined> {
-    const device = await this.#deps.licenses.findDevice(id);
+    const device = await this.#deps.devices.find(id);
     return device === undefined ? undefined : (await this.#withConnections([device]))[0];
   }
 
   async #withConnections(devices: readonly DeviceDetails[]): Promise<DeviceOverview[]> {
-    const { licenses, switchboard } = this.#deps;
+    const { locations, switchboard } = this.#deps;
     const ids = new Set(devices.map(({ deviceId }) => deviceId));
     const macs = (await switchboard.boundMacs()).filter(({ deviceId }) => ids.has(deviceId));
-    const owners = await licenses.owners(macs.map(({ locationId }) => locationId));
+    const owners = await locations.owners(macs.map(({ locationId }) => locationId));
     const held = new Map<string, string[]>();
     for (const { locationId, deviceId } of macs) {
       const key = deviceKey(owners.get(locationId)?.licenseId, deviceId);
@@ -125,13 +120,13 @@ export class Overview {
 
   /** Yields the same locations page by page, in any order, for callers that must not keep thousands of them in memory. */
   async *pages(macs: MacView): AsyncGenerator<LocationOverview[]> {
-    const { licenses, grants } = this.#deps;
+    const { locations, grants } = this.#deps;
     // Read first: a granted location that is claimed after its page was read is still listed, as unassigned until the next read.
     const granted = new Set(await grants.value.listLocationIds());
     let page: LocationDetails[];
     let after = '';
     do {
-      page = await licenses.listLocations(after, MAX_BATCH);
+      page = await locations.list(after, MAX_BATCH);
       for (const { locationId } of page) granted.delete(locationId);
       after = page.at(-1)?.locationId ?? after;
       yield await this.#complete(page, macs);
@@ -162,12 +157,12 @@ export class Overview {
   }
 
   async *#after(place: LocationPlace | undefined): AsyncGenerator<PlacedDetails[]> {
-    const { licenses, grants } = this.#deps;
+    const { locations, grants } = this.#deps;
     let after = place?.id ?? '';
     if (place?.list !== 'granted') {
       let page: LocationDetails[];
       do {
-        page = await licenses.listLocations(after, MAX_BATCH);
+        page = await locations.list(after, MAX_BATCH);
         after = page.at(-1)?.locationId ?? after;
         yield page.map((details) => ({ list: 'stored', details }));
       } while (page.length === MAX_BATCH);
@@ -177,15 +172,15 @@ export class Overview {
     do {
       ids = await grants.value.listLocationIds({ after, limit: MAX_BATCH });
       after = ids.at(-1) ?? after;
-      const stored = new Set((await licenses.findLocations(ids)).map(({ locationId }) => locationId));
+      const stored = new Set((await locations.find(ids)).map(({ locationId }) => locationId));
       yield ids.filter((id) => !stored.has(id)).map((id) => ({ list: 'granted', details: unassigned(id) }));
     } while (ids.length === MAX_BATCH);
   }
 
   async *#of(ids: readonly string[], place: LocationPlace | undefined): AsyncGenerator<PlacedDetails[]> {
-    const { licenses, grants } = this.#deps;
+    const { locations, grants } = this.#deps;
     for (const some of batches(ids.toSorted().filter((id) => id > (place?.id ?? '')))) {
-      const stored = new Map((await licenses.findLocations(some)).map((one) => [one.locationId, one]));
+      const stored = new Map((await locations.find(some)).map((one) => [one.locationId, one]));
       const granted = new Set((await grants.value.ofLocations(some)).map(({ ownerId }) => ownerId));
       yield some
         .filter((id) => stored.has(id) || granted.has(id))
@@ -203,7 +198,7 @@ export class Overview {
   }
 
   async location(locationId: string): Promise<LocationOverview | undefined> {
-    const [found] = await this.#deps.licenses.findLocations([locationId]);
+    const [found] = await this.#deps.locations.find([locationId]);
     const [location] = await this.#complete([found ?? unassigned(locationId)], await this.macs());
     // If the database lost its row, a connected Mac can still be shown and disconnected.
     const isKnown = found !== undefined || location?.oauth !== null || location.connected !== null;
@@ -231,7 +226,7 @@ export class Overview {
   /** The name of a Mac that holds a location: usually the one that bound it last. */
   #nameOf({ deviceId }: BoundMac, { licenseId, lastDevice }: LocationDetails) {
     if (lastDevice?.deviceId === deviceId) return lastDevice.name;
-    return licenseId === null ? undefined : this.#deps.licenses.deviceName(licenseId, deviceId);
+    return licenseId === null ? undefined : this.#deps.devices.name(licenseId, deviceId);
   }
 }
 

@@ -5,6 +5,7 @@ import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slot } from '../../platform/slot.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
+import type { AccountTables } from './account-tables-sql.ts';
 import { exhaustedSeats } from './find-exhausted-seats.ts';
 import { Enrolment } from './activate-device.ts';
 import { DeviceAuth } from './authenticate-device.ts';
@@ -12,7 +13,7 @@ import { LocationClaims } from './claim-location.ts';
 import { devicesRoutes } from './devices-routes.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { LastSeen } from './last-seen.ts';
-import type { Licenses } from './licenses.ts';
+import type { Locations } from './locations-sql.ts';
 import { licensesRoutes } from './licenses-routes.ts';
 import type { Liveness } from './liveness.ts';
 import { locationsRoutes } from './locations-routes.ts';
@@ -25,7 +26,7 @@ import { TokenUse } from './token-use.ts';
 const HOUR_MS = 3_600_000;
 
 export interface AccountsDeps {
-  readonly licenses: Licenses;
+  readonly tables: AccountTables;
   readonly switchboard: Switchboard;
   readonly grants: Slot<CrmGrants>;
 }
@@ -37,7 +38,7 @@ export interface AccountsRoom {
   readonly tokenUse: TokenUse;
   readonly overview: Overview;
   /** Resolves with the licenses of locations that have one. */
-  ownersOf: Licenses['owners'];
+  ownersOf: Locations['owners'];
   /** Whether texts get through the line of a location. */
   readonly liveness: Slot<(location: LocationOverview) => Liveness | null>;
 }
@@ -45,20 +46,20 @@ export interface AccountsRoom {
 /** Licenses, their seats, the Macs that take them, and who owns a location. */
 export function openAccounts(
   host: Host,
-  { licenses, switchboard, grants }: AccountsDeps,
+  { tables, switchboard, grants }: AccountsDeps,
   { locationClaim, enrolmentPerMinute }: ValuesOf<typeof ACCOUNTS>,
 ): AccountsRoom {
   const { changes, clock, log, metrics, limits, auditLog: audit } = host;
-  const deviceAuth = new DeviceAuth({ licenses, changes, clock, log });
+  const deviceAuth = new DeviceAuth({ devices: tables.devices, changes, clock, log });
   host.stops('device authentication', () => deviceAuth.close());
-  const claims = new LocationClaims({ licenses, changes, mode: locationClaim });
+  const claims = new LocationClaims({ locations: tables.locations, changes, mode: locationClaim });
   host.stops('location claims', () => claims.close());
-  const lastSeen = new LastSeen({ licenses, clock, log });
+  const lastSeen = new LastSeen({ devices: tables.devices, clock, log });
   host.stops('last seen', () => lastSeen.close());
   const tokenUse = new TokenUse({ clock, log, takenOver: metrics.takenOver });
-  const licenseAdmin = new LicenseAdmin({ licenses, changes, audit, switchboard, grants, clock });
+  const licenseAdmin = new LicenseAdmin({ ...tables, changes, audit, switchboard, grants, clock });
   const overview = new Overview({
-    licenses,
+    ...tables,
     switchboard,
     clock,
     grants,
@@ -66,7 +67,7 @@ export function openAccounts(
   });
   const seatsRefused = new RecentOccurrences(() => clock.now(), HOUR_MS);
   const enrolment = new Enrolment({
-    licenses,
+    ...tables,
     changes,
     audit,
     seatRefused: (licenseId) => seatsRefused.add(licenseId),
@@ -104,7 +105,7 @@ export function openAccounts(
     tokenUse,
     overview,
     liveness,
-    ownersOf: (locationIds) => licenses.owners(locationIds),
+    ownersOf: (locationIds) => tables.locations.owners(locationIds),
   };
 
   async function locationsOf(wanted: { has(licenseId: string): boolean }): Promise<Map<string, string[]>> {

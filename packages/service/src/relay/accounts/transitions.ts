@@ -10,6 +10,11 @@ export type LicenseStatus = 'active' | 'suspended' | 'revoked';
 export type DeviceStatus = 'active' | 'deactivated' | 'revoked';
 export type LocationState = 'unassigned' | 'bound' | 'released';
 
+export type InvalidChange =
+  | { readonly kind: 'not_found' }
+  /** The tables below do not allow this change of state. */
+  | { readonly kind: 'impossible'; readonly from: string; readonly to: string };
+
 export const LICENSE_TRANSITIONS: readonly Transition<LicenseStatus>[] = [
   {
     from: 'none',

@@ -9,7 +9,7 @@ import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { STORAGE } from '../../platform/sql/settings.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
-import type { Licenses } from '../accounts/licenses.ts';
+import type { Licenses } from '../accounts/licenses-sql.ts';
 import type { Retention } from '../journal/retention.ts';
 import type { KeyedHash } from '../people/keyed-hash.ts';
 import { createAssetConverter } from './asset-converter-disk.ts';

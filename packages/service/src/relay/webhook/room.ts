@@ -8,7 +8,7 @@ import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import { Handovers } from '../accounts/handovers.ts';
-import type { Licenses } from '../accounts/licenses.ts';
+import type { Locations } from '../accounts/locations-sql.ts';
 import type { CrmRoom } from '../crm/room.ts';
 import type { InboundRoom } from '../inbound/room.ts';
 import type { SqlJournal } from '../journal/journal-sql.ts';
@@ -45,7 +45,7 @@ export interface WebhookDeps {
   readonly keys: KeysRoom;
   readonly crm: CrmRoom;
   readonly switchboard: Switchboard;
-  readonly licenses: Licenses;
+  readonly locations: Pick<Locations, 'handovers'>;
   readonly statuses: StatusReports;
   readonly inbound: Pick<InboundRoom, 'prefer'>;
 }
@@ -69,10 +69,10 @@ export async function openWebhook(
   settings: WebhookSettings,
 ): Promise<WebhookRoom> {
   const { db, clock, log, metrics, changes } = host;
-  const { keys, crm, switchboard, licenses } = deps;
+  const { keys, crm, switchboard, locations } = deps;
   const seen = seenRequests({ db, clock });
   host.expires('replay.prune_failed', () => seen.prune());
-  const handovers = await Handovers.open({ licenses, changes, clock, log });
+  const handovers = await Handovers.open({ locations, changes, clock, log });
   host.stops('handovers', () => handovers.close());
   const optOuts = new Slot<IsSuppressed>('webhook.optOuts', NOBODY);
   const appEvents: WebhookRoom['appEvents'] = new Map();
