@@ -7,7 +7,7 @@ import process from 'node:process';
 
 import { newRequestId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
-import { createSqlJournal } from '@footbridge/service/relay/journal/journal-sql';
+import { createJournal } from '@footbridge/service/relay/journal/journal-sql';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { silentLog } from '@footbridge/testkit/silent-log';
 
@@ -26,7 +26,7 @@ async function measure(hasBlocks: boolean): Promise<number> {
     await schema.dropIndex(`messages_${column}`).execute();
     await schema.createIndex(`messages_${column}`).on('messages').columns([column, 'created_at']).execute();
   }
-  const journal = createSqlJournal({
+  const journal = createJournal({
     database,
     clock: systemClock,
     log: silentLog,

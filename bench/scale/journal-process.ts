@@ -4,8 +4,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { newRequestId } from '@footbridge/protocol/ids';
 import { systemClock } from '@footbridge/runtime/clock';
 import { Guids } from '@footbridge/service/relay/inbound/guids-sql';
-import { createSqlJournal } from '@footbridge/service/relay/journal/journal-sql';
-import type { SqlJournal } from '@footbridge/service/relay/journal/journal-sql';
+import { createJournal } from '@footbridge/service/relay/journal/journal-sql';
+import type { Journal } from '@footbridge/service/relay/journal/journal-sql';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { silentLog } from '@footbridge/testkit/silent-log';
 
@@ -19,7 +19,7 @@ const PER_FLUSH = 500;
 const locationOf = (index: number) => `location${String(index % LOCATIONS).padStart(12, '0')}`;
 
 interface Node {
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   readonly guids: Guids;
 }
 
@@ -35,7 +35,7 @@ const calls = {
   async open(url: string): Promise<void> {
     const database = await openDatabase({ engine: 'postgres', url }, () => {});
     node = {
-      journal: createSqlJournal({
+      journal: createJournal({
         database,
         clock: systemClock,
         log: silentLog,

@@ -67,7 +67,7 @@ import { openAssets } from './relay/assets/room.ts';
 import { openCrm } from './relay/crm/room.ts';
 import { openInbound } from './relay/inbound/room.ts';
 import { eventsRoutes } from './relay/journal/events-routes.ts';
-import { createSqlJournal } from './relay/journal/journal-sql.ts';
+import { createJournal } from './relay/journal/journal-sql.ts';
 import { keepWithin } from './relay/journal/keep-within.ts';
 import { messagesRoutes } from './relay/journal/messages-routes.ts';
 import { AS_IN_SETTINGS } from './relay/journal/retention.ts';
@@ -178,7 +178,7 @@ async function compose(
   const handleKeys = journalKeys(config.oauthEncryptionKeys ?? [], config.dataDir);
   const isSingleNode = config.redisUrl === undefined;
   const holdMs = isSingleNode ? JOURNAL_HOLD_MS : 0;
-  const journal = createSqlJournal({ database, clock, log, handleKeys, holdMs });
+  const journal = createJournal({ database, clock, log, handleKeys, holdMs });
   life.add('journal', () => journal.close());
   const hashes = keyedHash(handleKeys);
   const phones = createPhones(config.phoneDefaultCountry);

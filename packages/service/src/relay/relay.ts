@@ -8,7 +8,7 @@ import type { AssetsRoom } from './assets/room.ts';
 import type { CrmRoom } from './crm/room.ts';
 import type { ConversationCalls } from './inbound/crm-calls.ts';
 import type { Gate } from './inbound/gate.ts';
-import type { SqlJournal } from './journal/journal-sql.ts';
+import type { Journal } from './journal/journal-sql.ts';
 import type { Retention } from './journal/retention.ts';
 import type { Texts } from './journal/texts.ts';
 import type { KeyedHash } from './people/keyed-hash.ts';
@@ -21,7 +21,7 @@ import type { HandledRequest } from './webhook/webhook-route.ts';
 /** What features see of the relay: its rooms, the slots that they fill, and what happens there. */
 export interface Relay {
   readonly people: { readonly phones: Phones; readonly hashes: KeyedHash };
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   readonly crm: CrmRoom;
   readonly switchboard: Switchboard;
   readonly accounts: AccountsRoom;

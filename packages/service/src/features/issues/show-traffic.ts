@@ -1,11 +1,12 @@
 import { nextTurn } from '../../platform/batcher.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
-import type { JournalReader, MessageCount } from '../../relay/journal/journal.ts';
+import type { MessageCount } from '../../relay/journal/journal.ts';
+import type { Journal } from '../../relay/journal/journal-sql.ts';
 import { slowestHops } from './hops.ts';
 import type { Hop } from './hops.ts';
 
 export interface TrafficDeps {
-  readonly journal: Pick<JournalReader, 'counts' | 'newest'>;
+  readonly journal: Pick<Journal, 'counts' | 'newest'>;
   readonly now: () => number;
 }
 

@@ -1,4 +1,4 @@
-import type { JournalReader } from '../../relay/journal/journal.ts';
+import type { Journal } from '../../relay/journal/journal-sql.ts';
 import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';
 import type { Liveness } from '../../relay/accounts/liveness.ts';
@@ -28,7 +28,7 @@ export interface TenantsDeps {
   readonly locations: () => Promise<readonly TenantLocation[]>;
   /** Resolves with a function that returns whether a private integration token serves a location. */
   readonly privateTokenCheck: () => Promise<PrivateTokenOf>;
-  readonly journal: Pick<JournalReader, 'lastWebhooks'>;
+  readonly journal: Pick<Journal, 'lastWebhooks'>;
   readonly crmCalls: (locationId: string) => RecentCalls;
   readonly traffic: (locationId: string) => LineTraffic;
   readonly now: () => number;

@@ -4,7 +4,7 @@ import { seeded } from '@footbridge/testkit/seeded';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { createSqlJournal } from '../../relay/journal/journal-sql.ts';
+import { createJournal } from '../../relay/journal/journal-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import { LineWatch } from './watch-lines.ts';
 
@@ -47,7 +47,7 @@ async function start(seed: number) {
   const clock = new FakeClock(START);
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, () => {});
   cleanup.add(() => database.close());
-  const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [Buffer.alloc(32, 1)] });
+  const journal = createJournal({ database, clock, log: silentLog, handleKeys: [Buffer.alloc(32, 1)] });
   cleanup.add(() => journal.close());
   const watch = new LineWatch({ journal, now: () => clock.now() });
   let count = 0;

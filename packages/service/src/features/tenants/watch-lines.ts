@@ -1,11 +1,11 @@
 import { MAX_BATCH, nextTurn } from '../../platform/batcher.ts';
-import type { JournalReader } from '../../relay/journal/journal.ts';
+import type { Journal } from '../../relay/journal/journal-sql.ts';
 import { ActiveHours, HOUR_MS, REMEMBERED_HOURS } from './active-hours.ts';
 import { failing, unanswered } from './judge-sends.ts';
 import type { LineTraffic } from './tenant-path.ts';
 
 export interface LineWatchDeps {
-  readonly journal: Pick<JournalReader, 'inboundHours' | 'lastInbound' | 'troubledSends' | 'counts'>;
+  readonly journal: Pick<Journal, 'inboundHours' | 'lastInbound' | 'troubledSends' | 'counts'>;
   readonly now: () => number;
 }
 

@@ -12,7 +12,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { createAssetIndex } from '../../relay/assets/asset-index-sql.ts';
 import { Guids } from '../../relay/inbound/guids-sql.ts';
-import { createSqlJournal } from '../../relay/journal/journal-sql.ts';
+import { createJournal } from '../../relay/journal/journal-sql.ts';
 import { keyedHash } from '../../relay/people/keyed-hash.ts';
 import { migrateSqlite } from './migrate-sqlite.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -101,7 +101,7 @@ describe('migrate', () => {
       .run(phone ?? '');
     sqlite.close();
     const database = await openDatabase({ engine: 'sqlite', file }, () => {});
-    const journal = createSqlJournal({ database, clock: new FakeClock(), log: silentLog, handleKeys });
+    const journal = createJournal({ database, clock: new FakeClock(), log: silentLog, handleKeys });
     const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
     journal.open({ ...entry, id: 'new', handle: '+15555550100', contactId: null, length: 1 }, 'accepted');
     const { messages } = await journal.list({ handles: ['+15555550100'], limit: 10 });
@@ -123,7 +123,7 @@ describe('migrate', () => {
     sqlite.close();
     const database = await openDatabase({ engine: 'sqlite', file }, () => {});
     const clock = new FakeClock();
-    const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: [] });
+    const journal = createJournal({ database, clock, log: silentLog, handleKeys: [] });
     expect(await journal.show('guid')).toMatchObject({ id: 'in' });
     expect(await journal.show('msg')).toMatchObject({ id: 'out' });
     const guids = new Guids({ database, clock, owner: 'process-2' });

@@ -11,7 +11,7 @@ import type { ClaimedGuid, GuidClaim, Guids } from './guids-sql.ts';
 import type { Phones } from '../people/phones.ts';
 import type { Texts } from '../journal/texts.ts';
 import type { Slot } from '../../platform/slot.ts';
-import type { Journal, JournalReader } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { LeaseChecks } from '../switchboard/lease-fence.ts';
@@ -57,7 +57,7 @@ export interface InboundDeps extends LeaseChecks {
   readonly calls: InboundCalls;
   readonly contacts: ContactCalls;
   readonly conversations: ConversationCalls;
-  readonly journal: Journal & Pick<JournalReader, 'codeOf' | 'requestsOf'>;
+  readonly journal: Pick<Journal, 'open' | 'step' | 'codeOf' | 'requestsOf'>;
   readonly settings: ReadDelays & {
     readonly createContacts: boolean;
     readonly footerOnPlainText: boolean;

@@ -8,7 +8,7 @@ import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/att
 import { Cancellation } from '../../platform/retry/cancellation.ts';
 import { retry } from '../../platform/retry/retry.ts';
 import type { RetryPolicy } from '../../platform/retry/retry.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import { LeaseFence } from '../switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../switchboard/lease-fence.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';

@@ -9,7 +9,7 @@ import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { AssetsRoom } from '../assets/room.ts';
 import type { CrmRoom } from '../crm/room.ts';
 import type { CRM } from '../crm/settings.ts';
-import type { SqlJournal } from '../journal/journal-sql.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { Texts } from '../journal/texts.ts';
 import type { Phones } from '../people/phones.ts';
 import { leaseChecks } from '../status/room.ts';
@@ -33,7 +33,7 @@ const MAX_UNCERTAIN = 200;
 export interface InboundRoomDeps {
   readonly suspects: Suspects;
   readonly phones: Phones;
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   readonly texts: Slot<Texts>;
   readonly crm: CrmRoom;
   readonly switchboard: Switchboard;

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { RawBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 
 import { nextTurn } from '../../platform/batcher.ts';
+import { guarded } from '../../platform/sql/guarded.ts';
 import type { Queries } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import type {
@@ -12,7 +13,6 @@ import type {
   MessageState,
   MessageSummary,
   MessageTrail,
-  PersonJournal,
   PersonQuery,
   RecentSend,
   SentStatus,
@@ -25,6 +25,8 @@ import type { Steps, WithSteps } from './journal-sql-steps.ts';
 type Row = Selectable<Schema['messages']>;
 type Rows = SelectQueryBuilder<Schema, 'messages', Row>;
 
+const queried = guarded('the journal cannot be read');
+
 /** Messages from before these times are deleted. */
 export interface PruneTimes {
   readonly before: number;
@@ -32,6 +34,11 @@ export interface PruneTimes {
   readonly byLocation: ReadonlyMap<string, number>;
   /** Not later than any of the others. */
   readonly stepsBefore: { readonly at: number; readonly requestId: string };
+}
+
+interface PersonPage extends PersonQuery {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
 }
 
 /** Maximum queries in one union. SQLite accepts 500. */
@@ -51,80 +58,102 @@ const BLOCKS = sql`
 /** SQLite accepts 32,766 parameters per statement, and PostgreSQL 65,535. */
 const MAX_PARAMETERS = 32_000;
 
-/** Reads the journal's tables. */
-export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, hash: KeyedHash) {
+export interface ReaderDeps {
+  readonly database: Pick<Queries, 'db' | 'engine'>;
+  readonly hash: KeyedHash;
+  /** Writes what this node has recorded. */
+  readonly flush: () => Promise<void>;
+}
+
+/** Reads the journal's tables. Reads include the steps that this node has recorded but not written yet. */
+export function createReader({ database: { db, engine }, hash, flush }: ReaderDeps) {
+  const read =
+    <Query extends unknown[], T>(query: (...args: Query) => Promise<T>) =>
+    async (...args: Query): Promise<T> => {
+      await flush();
+      return await queried(() => query(...args));
+    };
   const readSteps = createStepsReader(db);
   const all: Rows = db.selectFrom('messages').selectAll();
 
   return {
-    async list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> {
-      const { locationIds, state, direction, kind, code, handles, contactId, limit } = query;
-      if (locationIds?.length === 0) return { messages: [], cursor: null };
-      const isOfPerson = handles !== undefined || contactId !== undefined;
-      let rows = isOfPerson
-        ? inBlocks(handles === undefined ? 'messages_contact_hash' : 'messages_phone_hash')
-        : all;
-      if (state !== undefined) rows = rows.where('status', '=', state);
-      if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
-      if (kind !== undefined) rows = rows.where('kind', '=', kind);
-      // SQLite uses a partial index only for a query that repeats the condition of the index.
-      const isRareState = state !== undefined && state !== 'delivered';
-      if (isRareState) rows = rows.where('status', '<>', sql.lit('delivered'));
-      const isRareKind = kind !== undefined && kind !== 'text';
-      if (isRareKind) rows = rows.where('kind', '<>', sql.lit('text'));
-      if (code !== undefined) rows = rows.where('code', '=', code);
-      if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
-      if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
-      // One query per key: with `in` a database sorts all messages of a customer instead of reading the newest from the index.
-      let queries =
-        isRareState || isRareKind || code !== undefined || isOfPerson
-          ? [atLocations(rows, locationIds)]
-          : ofEachLocation(rows, locationIds);
-      if (handles !== undefined)
-        queries = hashesOf(handles).flatMap((value) =>
-          queries.map((one) => one.where('phone_hash', '=', value)),
-        );
-      if (contactId !== undefined)
-        queries = hash
-          .contact(contactId)
-          .flatMap((value) => queries.map((one) => one.where('contact_hash', '=', value)));
-      const page = await pageOf(queries, query.cursor, limit, isOfPerson ? newestOfPerson : newest);
-      return { ...page, messages: page.messages.map(({ row, steps }) => summaryOf(row, steps)) };
-    },
+    list: read(
+      async (query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }> => {
+        const { locationIds, state, direction, kind, code, handles, contactId, limit } = query;
+        if (locationIds?.length === 0) return { messages: [], cursor: null };
+        const isOfPerson = handles !== undefined || contactId !== undefined;
+        let rows = isOfPerson
+          ? inBlocks(handles === undefined ? 'messages_contact_hash' : 'messages_phone_hash')
+          : all;
+        if (state !== undefined) rows = rows.where('status', '=', state);
+        if (direction !== undefined) rows = rows.where('direction', '=', sql.lit(direction));
+        if (kind !== undefined) rows = rows.where('kind', '=', kind);
+        // SQLite uses a partial index only for a query that repeats the condition of the index.
+        const isRareState = state !== undefined && state !== 'delivered';
+        if (isRareState) rows = rows.where('status', '<>', sql.lit('delivered'));
+        const isRareKind = kind !== undefined && kind !== 'text';
+        if (isRareKind) rows = rows.where('kind', '<>', sql.lit('text'));
+        if (code !== undefined) rows = rows.where('code', '=', code);
+        if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
+        if (query.until !== undefined) rows = rows.where('created_at', '<', query.until);
+        // One query per key: with `in` a database sorts all messages of a customer instead of reading the newest from the index.
+        let queries =
+          isRareState || isRareKind || code !== undefined || isOfPerson
+            ? [atLocations(rows, locationIds)]
+            : ofEachLocation(rows, locationIds);
+        if (handles !== undefined)
+          queries = hashesOf(handles).flatMap((value) =>
+            queries.map((one) => one.where('phone_hash', '=', value)),
+          );
+        if (contactId !== undefined)
+          queries = hash
+            .contact(contactId)
+            .flatMap((value) => queries.map((one) => one.where('contact_hash', '=', value)));
+        const page = await pageOf(queries, query.cursor, limit, isOfPerson ? newestOfPerson : newest);
+        return { ...page, messages: page.messages.map(({ row, steps }) => summaryOf(row, steps)) };
+      },
+    ),
 
-    async ofPerson({ cursor, limit, ...person }: Parameters<PersonJournal['ofPerson']>[0]) {
+    /** Resolves with a page of messages and their steps, newest first. */
+    ofPerson: read(async ({ cursor, limit, ...person }: PersonPage) => {
       const page = await pageOf(await queriesOf(person), cursor, limit, newestOfPerson);
       return {
         ...page,
         messages: page.messages.map(({ row, steps }) => trailWith(row, steps)),
       };
-    },
+    }),
 
-    async erase(person: PersonQuery): Promise<number> {
+    /** Deletes the messages. Resolves with their number. What another node has not written yet is not deleted. */
+    erase: read(async (person: PersonQuery): Promise<number> => {
       // Before the first deletion: afterwards it is no longer known which contacts the person has.
       const queries = await queriesOf(person);
       let erased = 0;
       for (const rows of queries)
         erased += await deleteBatches((batch) => rows.clearSelect().select('id').limit(batch));
       return erased;
-    },
+    }),
 
-    async show(id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined> {
+    /**
+     * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message.
+     * Without `locationIds`, searches all locations.
+     */
+    show: read(async (id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined> => {
       if (locationIds?.length === 0) return undefined;
       const byId = await atLocations(all.where('id', '=', id), locationIds).executeTakeFirst();
       const row = byId ?? (await newestWith(id, locationIds));
       return row === undefined ? undefined : trailOf(row);
-    },
+    }),
 
-    async requestsOf({ direction, locationId, messageId }: MessageKey): Promise<MessageTrail[]> {
+    /** Resolves with the entries of a message, at most the newest hundred, oldest first. */
+    requestsOf: read(async ({ direction, locationId, messageId }: MessageKey): Promise<MessageTrail[]> => {
       const rows = withMessageId(direction, messageId).where('location_id', '=', locationId);
       const found = await newest(rows, MAX_REQUESTS).execute();
       const steps = await readSteps(found);
       return found.toReversed().map((row) => trailWith(row, steps.get(row.id) ?? []));
-    },
+    }),
 
-    /** One index lookup per location, whatever the number of messages. */
-    async lastWebhooks(locationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    /** Resolves with the time of the newest webhook of each of these locations that has one. One index lookup per location, whatever the number of messages. */
+    lastWebhooks: read(async (locationIds: readonly string[]): Promise<ReadonlyMap<string, number>> => {
       if (locationIds.length === 0) return new Map();
       const { rows } = await sql<{ id: string; last: number | null }>`
         WITH asked (id) AS (VALUES ${sql.join(locationIds.map((id) => sql`(${id})`))})
@@ -134,9 +163,10 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
           ORDER BY created_at DESC LIMIT 1
         ) AS last FROM asked`.execute(db);
       return new Map(rows.flatMap(({ id, last }) => (last === null ? [] : [[id, last]])));
-    },
+    }),
 
-    async counts({ locationIds, from, until, bucketMs }: CountQuery): Promise<MessageCount[]> {
+    /** Resolves with the number of messages of a span of time, by bucket, direction, state and code. */
+    counts: read(async ({ locationIds, from, until, bucketMs }: CountQuery): Promise<MessageCount[]> => {
       if (locationIds?.length === 0) return [];
       let rows = db
         .selectFrom('messages')
@@ -158,20 +188,23 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         code,
         count: Number(count),
       }));
-    },
+    }),
 
-    async newest({
-      locationIds,
-      limit,
-    }: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]> {
-      if (locationIds?.length === 0) return [];
-      const queries = ofEachLocation(all, locationIds);
-      const { messages } = await pageOf(queries, undefined, limit, newest);
-      return messages.map(({ row, steps }) => trailWith(row, steps));
-    },
+    /** Resolves with the newest messages and their steps, newest first. */
+    newest: read(
+      async ({
+        locationIds,
+        limit,
+      }: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]> => {
+        if (locationIds?.length === 0) return [];
+        const queries = ofEachLocation(all, locationIds);
+        const { messages } = await pageOf(queries, undefined, limit, newest);
+        return messages.map(({ row, steps }) => trailWith(row, steps));
+      },
+    ),
 
-    /** One index lookup per hour with a message, whatever the number of messages. */
-    async inboundHours(locationId: string, from: number): Promise<number[]> {
+    /** Resolves with a time of each hour since `from` in which the location received a message, and the time of its newest one. One index lookup per hour with a message, whatever the number of messages. */
+    inboundHours: read(async (locationId: string, from: number): Promise<number[]> => {
       const first = (after: RawBuilder<unknown>) => sql`(
         SELECT created_at FROM messages
         WHERE location_id = ${locationId} AND direction = 'inbound' AND created_at >= ${after}
@@ -192,13 +225,18 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         .limit(1)
         .execute();
       return [...rows.map(({ at }) => at), ...last.map(({ created_at }) => created_at)];
-    },
+    }),
 
-    async lastInbound(since: number): Promise<ReadonlyMap<string, number>> {
+    /** Resolves with the time of the newest inbound message of each location that received one since then. */
+    lastInbound: read(async (since: number): Promise<ReadonlyMap<string, number>> => {
       return newestByLocation(db.selectFrom('messages').where('direction', '=', sql.lit('inbound')), since);
-    },
+    }),
 
-    async troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>> {
+    /**
+     * Resolves with the newest sends, newest first, of each location that was asked since `from` to send a message that failed on the Mac or has no
+     * result. A few per location.
+     */
+    troubledSends: read(async (from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>> => {
       const sends = new Map<string, readonly RecentSend[]>();
       for (const location_id of await troubledLocations(from)) {
         const rows = await db
@@ -215,9 +253,10 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         await nextTurn();
       }
       return sends;
-    },
+    }),
 
-    async unfinishedSends(from: number, until: number): Promise<number> {
+    /** Resolves with the number of messages in this period that were written to a Mac and have no result. */
+    unfinishedSends: read(async (from: number, until: number): Promise<number> => {
       const found = await db
         .selectFrom('messages')
         .select((eb) => eb.fn.countAll().as('count'))
@@ -229,14 +268,16 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         .where('created_at', '<', until)
         .executeTakeFirst();
       return Number(found?.count ?? 0);
-    },
+    }),
 
-    async codeOf(id: string): Promise<string | null | undefined> {
+    /** Resolves with the code of an entry: null if it has none, undefined if there is no such entry. */
+    codeOf: read(async (id: string): Promise<string | null | undefined> => {
       const row = await db.selectFrom('messages').select('code').where('id', '=', id).executeTakeFirst();
       return row?.code;
-    },
+    }),
 
-    async sentStatuses(requestId: string): Promise<SentStatuses | undefined> {
+    /** Resolves with the statuses of a request that were sent to the CRM. */
+    sentStatuses: read(async (requestId: string): Promise<SentStatuses | undefined> => {
       const row = await db
         .selectFrom('messages')
         .select(['id', 'location_id', 'message_id', 'steps'])
@@ -245,12 +286,16 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       if (row === undefined) return undefined;
       const statuses = acceptedOf(await stepsOf(row));
       return { locationId: row.location_id, messageId: row.message_id, statuses };
-    },
+    }),
 
-    async wasDelivered(
+    /**
+     * Resolves with whether one of the newest requests for an outbound message before that time was delivered. Leaves out what this node has not
+     * written yet.
+     */
+    wasDelivered: async (
       { locationId, messageId }: Omit<MessageKey, 'direction'>,
       before: number,
-    ): Promise<boolean> {
+    ): Promise<boolean> => {
       const requests = withMessageId('outbound', messageId)
         .where('location_id', '=', locationId)
         // A sum, or PostgreSQL may read all messages of that time.
@@ -264,7 +309,8 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
       return delivered !== undefined;
     },
 
-    async prune({ before, byLocation, stepsBefore }: PruneTimes): Promise<number> {
+    /** Deletes what is older than these times. Resolves with the number of messages. */
+    prune: async ({ before, byLocation, stepsBefore }: PruneTimes): Promise<number> => {
       const old = (cutoff: number) =>
         db.selectFrom('messages').select('id').where('created_at', '<', cutoff).orderBy('created_at');
       let others = old(before);
@@ -309,7 +355,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
   ): Promise<Map<string, number>> {
     const times = new Map<string, number>();
     let next = from;
-    for (let read = READ_BATCH; read === READ_BATCH;) {
+    for (let found = READ_BATCH; found === READ_BATCH;) {
       const part = rows
         .select(['location_id', 'created_at'])
         .where('created_at', '>=', next)
@@ -323,7 +369,7 @@ export function createReader({ db, engine }: Pick<Queries, 'db' | 'engine'>, has
         .execute();
       // The batches are in the order of time.
       for (const { location_id, newest } of locations) times.set(location_id, newest);
-      read = locations.reduce((sum, { count }) => sum + Number(count), 0);
+      found = locations.reduce((sum, { count }) => sum + Number(count), 0);
       next = Math.max(next + 1, ...locations.map(({ newest }) => newest));
       await nextTurn();
     }

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/sql/open-database.ts';
 import { placeholders, queriesBySize } from '../../platform/sql/queries-by-size.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import type { MessageTrail } from './journal.ts';
-import type { WrittenStep } from './journal-sql-write-behind.ts';
+import type { WrittenStep } from './journal-sql-writer.ts';
 
 export type Steps = MessageTrail['steps'];
 export type WithSteps = Pick<Selectable<Schema['messages']>, 'id' | 'steps'>;

@@ -1,16 +1,14 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { silentLog } from '@footbridge/testkit/silent-log';
-import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
 import { createQueryId } from 'kysely';
 import type { RootOperationNode } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import { HANDLE_KEYS, PHONE } from './journal.fixture.ts';
-import { createSqlJournal } from './journal-sql.ts';
-import type { SqlJournal } from './journal-sql.ts';
-import { journalContract } from './journal.contract.ts';
+import { createJournal } from './journal-sql.ts';
+import type { Journal } from './journal-sql.ts';
 import type { MessageQuery } from './journal.ts';
 
 const ignore = () => {};
@@ -24,20 +22,6 @@ const EVERY_FILTER = {
   from: 1,
   until: 2,
 } as const;
-
-journalContract('SQLite', () => openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore));
-
-describe.skipIf(!(await hasPostgres()))('with PostgreSQL', () => {
-  let server: Awaited<ReturnType<typeof startPostgres>>;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server.stop());
-
-  journalContract('PostgreSQL', async () =>
-    openDatabase({ engine: 'postgres', url: await server.createDatabase() }, ignore),
-  );
-});
 
 describe('T54 SQLite', () => {
   it('reads the newest messages of each location from the index', async () => {
@@ -136,7 +120,7 @@ const readsIn = (plan: string): string[] =>
 
 /** Resolves with the plans of the queries of a list, or of those that match `pattern`. */
 async function plansOf(
-  read: (journal: SqlJournal) => Promise<unknown>,
+  read: (journal: Journal) => Promise<unknown>,
   pattern = /as "parts"/,
 ): Promise<string[]> {
   const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
@@ -148,7 +132,7 @@ async function plansOf(
     },
     transformResult: async ({ result }) => result,
   });
-  const journal = createSqlJournal({
+  const journal = createJournal({
     database: { ...database, db },
     clock: new FakeClock(),
     log: silentLog,
@@ -167,11 +151,11 @@ async function plansOf(
   return plans;
 }
 
-describe('the SQL journal without its database', () => {
+describe('the journal without its database', () => {
   it('rejects reads with EngineError', async () => {
     const database = await openDatabase({ engine: 'sqlite', file: ':memory:' }, ignore);
     const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-    const journal = createSqlJournal({ database, clock: new FakeClock(), log, handleKeys: [] });
+    const journal = createJournal({ database, clock: new FakeClock(), log, handleKeys: [] });
     await database.db.schema.alterTable('messages').renameTo('gone').execute();
     for (const read of [
       () => journal.list({ limit: 1 }),
@@ -190,7 +174,7 @@ describe('the SQL journal without its database', () => {
     const logged: object[] = [];
     const record = (fields: object) => logged.push(fields);
     const log = { debug: ignore, info: record, warn: record, error: record };
-    const journal = createSqlJournal({ database, clock, log, handleKeys: [] });
+    const journal = createJournal({ database, clock, log, handleKeys: [] });
     const entry = { direction: 'outbound', locationId: 'loc', messageId: null, kind: 'text' } as const;
     await database.db.schema.alterTable('message_steps').renameTo('gone').execute();
 

@@ -4,33 +4,38 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { sql } from 'kysely';
 import { afterEach, beforeEach } from 'vitest';
 
+import { onBothDatabases } from '../../platform/sql/on-both-databases.fixture.ts';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import { createSqlJournal } from './journal-sql.ts';
-import type { SqlJournal, SqlJournalDeps } from './journal-sql.ts';
+import { createJournal } from './journal-sql.ts';
+import type { Journal, JournalDeps } from './journal-sql.ts';
 import type { NewEntry } from './journal.ts';
 
 export const HANDLE_KEYS = [Buffer.alloc(32, 1)];
 export const PHONE = '+15555550100';
 
 export interface TestNode {
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   isOffline: boolean;
 }
 
 export interface JournalFixture {
   database: OpenDatabase;
   clock: FakeClock;
-  journal: SqlJournal;
+  journal: Journal;
   /** Returns an outbound message to `PHONE` with a new id. */
   readonly entry: (more?: Partial<NewEntry>) => NewEntry;
   /** Opens another journal on the same database, as a further node does. Its writes fail while it is offline. */
-  readonly openNode: (more?: Partial<SqlJournalDeps>) => TestNode;
+  readonly openNode: (more?: Partial<JournalDeps>) => TestNode;
   /** Resolves with the number of rows of a table. */
   readonly count: (table: 'messages' | 'message_steps') => Promise<number>;
 }
 
-/** Opens an empty journal for each test of the enclosing `describe`. Tests read `database`, `clock` and `journal` while they run, not before. */
-export function useJournal(open: () => Promise<OpenDatabase>): JournalFixture {
+/** Opens an empty journal for each test, in SQLite and in PostgreSQL. Tests read `database`, `clock` and `journal` while they run, not before. */
+export function onJournals(what: string, tests: (fixture: JournalFixture) => void): void {
+  onBothDatabases(what, (open) => tests(useJournal(open)));
+}
+
+function useJournal(open: () => Promise<OpenDatabase>): JournalFixture {
   const fixture = { entry, openNode, count } as JournalFixture;
 
   beforeEach(async () => {
@@ -38,12 +43,9 @@ export function useJournal(open: () => Promise<OpenDatabase>): JournalFixture {
     const clock = new FakeClock();
     fixture.database = database;
     fixture.clock = clock;
-    fixture.journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+    fixture.journal = createJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
   });
-  afterEach(async () => {
-    await fixture.journal.close();
-    await fixture.database.close();
-  });
+  afterEach(() => fixture.journal.close());
 
   function entry(more: Partial<NewEntry> = {}): NewEntry {
     return {
@@ -59,15 +61,15 @@ export function useJournal(open: () => Promise<OpenDatabase>): JournalFixture {
     };
   }
 
-  function openNode(more: Partial<SqlJournalDeps> = {}): TestNode {
+  function openNode(more: Partial<JournalDeps> = {}): TestNode {
     const { clock } = fixture;
     const { engine, db, commit } = fixture.database;
-    const database: SqlJournalDeps['database'] = {
+    const database: JournalDeps['database'] = {
       engine,
       db,
       commit: (queries) => (node.isOffline ? Promise.reject(new Error('offline')) : commit(queries)),
     };
-    const journal = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS, ...more });
+    const journal = createJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS, ...more });
     const node = { journal, isOffline: false };
     return node;
   }

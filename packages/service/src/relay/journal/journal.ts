@@ -77,15 +77,6 @@ export interface Recorded {
   readonly isRepeat?: boolean;
 }
 
-/**
- * The writing side of the journal. Both methods return immediately and never throw. Rows are written in the background, in batches.
- * While the database is unavailable they are kept in memory; beyond a cap the oldest unwritten messages are dropped.
- */
-export interface Journal {
-  open(entry: NewEntry, step: StepName, recorded?: Recorded): void;
-  step(id: string, step: StepName, recorded?: Recorded): void;
-}
-
 export interface MessageSummary extends JournalEntry {
   /** The Mac's own GUID of the message; null until the Mac reports it. */
   readonly messageGuid: string | null;
@@ -140,74 +131,11 @@ export interface RecentSend extends Pick<MessageSummary, 'state' | 'code' | 'cre
   readonly person: string | null;
 }
 
-/**
- * The reading side of the journal. Reads include the steps that this node has recorded but not written yet. Every method rejects
- * with EngineError when the database is unavailable.
- */
-export interface JournalReader {
-  list(query: MessageQuery): Promise<{ messages: MessageSummary[]; cursor: string | null }>;
-  /**
-   * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message.
-   * Without `locationIds`, searches all locations.
-   */
-  show(id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined>;
-  /** Resolves with the entries of a message, at most the newest hundred, oldest first. */
-  requestsOf(message: MessageKey): Promise<MessageTrail[]>;
-  /** Resolves with the location of a request. */
-  locationOf(requestId: string): Promise<string | undefined>;
-  /** Resolves with the time of the newest webhook of each of these locations that has one. */
-  lastWebhooks(locationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Resolves with the number of messages of a span of time, by bucket, direction, state and code. */
-  counts(query: CountQuery): Promise<MessageCount[]>;
-  /** Resolves with the newest messages and their steps, newest first. */
-  newest(query: Pick<MessageQuery, 'locationIds' | 'limit'>): Promise<MessageTrail[]>;
-  /** Resolves with a time of each hour since `from` in which the location received a message, and the time of its newest one. */
-  inboundHours(locationId: string, from: number): Promise<number[]>;
-  /** Resolves with the time of the newest inbound message of each location that received one since then. */
-  lastInbound(since: number): Promise<ReadonlyMap<string, number>>;
-  /**
-   * Resolves with the newest sends, newest first, of each location that was asked since `from` to send a message that failed on the Mac or has no
-   * result. A few per location.
-   */
-  troubledSends(from: number): Promise<ReadonlyMap<string, readonly RecentSend[]>>;
-  /** Resolves with the number of messages in this period that were written to a Mac and have no result. */
-  unfinishedSends(from: number, until: number): Promise<number>;
-  /** Resolves with the code of an entry: null if it has none, undefined if there is no such entry. */
-  codeOf(id: string): Promise<string | null | undefined>;
-  /** Resolves with the statuses of a request that were sent to the CRM. */
-  sentStatuses(requestId: string): Promise<SentStatuses | undefined>;
-  /**
-   * Resolves with the last status of a message that the CRM accepted, over all its requests but `requestId`; `delivered` is always the last.
-   * Undefined when there is no other request. If there are many, only the oldest, the newest and those with an indexed `delivered` are read;
-   * the others count as `uncertain`. Calls within a few milliseconds share one query. Unlike the other reads this one leaves out what this
-   * node has not written yet, so that it never waits for a write.
-   */
-  lastStatus(locationId: string, messageId: string, requestId: string): Promise<LastStatus | undefined>;
-  /**
-   * Resolves with whether one of the newest requests for an outbound message before that time was delivered. Leaves out what this node has not
-   * written yet.
-   */
-  wasDelivered(message: Omit<MessageKey, 'direction'>, before: number): Promise<boolean>;
-}
-
 export interface PersonQuery {
   /** The complete phone number or email address, in every form in which it may be recorded. */
   readonly handles: readonly string[];
   /** Undefined: all locations. */
   readonly locationIds?: readonly string[] | undefined;
-}
-
-/**
- * The messages to and from one person: those with the phone number or address, and requests without one for a contact that also has some
- * with it. Both methods reject with EngineError when the database is unavailable.
- */
-export interface PersonJournal {
-  /** Resolves with a page of messages and their steps, newest first. */
-  ofPerson(
-    query: PersonQuery & { readonly cursor?: string | undefined; readonly limit: number },
-  ): Promise<{ messages: MessageTrail[]; cursor: string | null }>;
-  /** Deletes the messages. Resolves with their number. What another node has not written yet is not deleted. */
-  erase(query: PersonQuery): Promise<number>;
 }
 
 /**
@@ -233,12 +161,4 @@ export interface JournalEvent {
   readonly step: StepName;
   readonly recorded: Recorded;
   readonly message: JournalEntry | undefined;
-}
-
-/** The live events of this node. The last 1,000 are kept. */
-export interface JournalFeed {
-  /** Returns the events after `lastId`. `gap` is true when some of them are no longer kept. Without `lastId` there are none. */
-  since(lastId: string | undefined): { events: JournalEvent[]; gap: boolean };
-  /** Calls the listener for every event until the returned function is called. The listener must not throw. */
-  listen(listener: (event: JournalEvent) => void): () => void;
 }

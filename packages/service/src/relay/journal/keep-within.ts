@@ -1,14 +1,14 @@
 import type { Host } from '../../platform/host.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { Slot } from '../../platform/slot.ts';
-import type { SqlJournal } from './journal-sql.ts';
+import type { Journal } from './journal-sql.ts';
 import type { Retention } from './retention.ts';
 import type { JOURNAL } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 
 export interface KeepDeps {
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   readonly retention: Slot<Retention>;
   /** Deletes what is as old as the oldest messages. */
   readonly also: readonly ((olderThanMs: number) => Promise<unknown>)[];

@@ -1,8 +1,8 @@
-import type { JournalFeed } from './journal.ts';
 import type { MessageEvents } from './message-events.ts';
+import type { RecentEvents } from './recent-events.ts';
 
 /** The engine for a single node: its own events are all there are. */
-export function createMemoryMessageEvents(feed: JournalFeed): MessageEvents {
+export function createMemoryMessageEvents(feed: Pick<RecentEvents, 'since' | 'listen'>): MessageEvents {
   return {
     async follow(lastId, listener) {
       const { events, gap } = feed.since(lastId);

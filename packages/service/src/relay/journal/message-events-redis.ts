@@ -2,13 +2,14 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { loadScript } from '../../platform/redis/open-redis.ts';
 import type { Redis } from '../../platform/redis/open-redis.ts';
-import type { JournalEvent, JournalFeed } from './journal.ts';
+import type { JournalEvent } from './journal.ts';
 import type { MessageEvents } from './message-events.ts';
+import type { RecentEvents } from './recent-events.ts';
 
 export interface RedisMessageEventsDeps {
   readonly redis: Pick<Redis, 'run'>;
   /** The events of this node. */
-  readonly local: Pick<JournalFeed, 'listen'>;
+  readonly local: Pick<RecentEvents, 'listen'>;
   readonly cipher: { seal(batch: EventBatch): Buffer; open(sealed: Buffer): EventBatch | undefined };
   readonly clock: Pick<Clock, 'after'>;
 }

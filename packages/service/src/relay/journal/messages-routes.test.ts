@@ -9,7 +9,7 @@ import { Slot } from '../../platform/slot.ts';
 import { NO_TEXTS } from './texts.ts';
 import { createPhones } from '../people/phones.ts';
 import type { AuditRecord } from '../../platform/operator/audit-sql.ts';
-import { createSqlJournal } from './journal-sql.ts';
+import { createJournal } from './journal-sql.ts';
 import type { NewEntry } from './journal.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
@@ -32,7 +32,7 @@ async function start(
     transformResult: async ({ result }) => result,
   });
   const clock = new FakeClock();
-  const journal = createSqlJournal({
+  const journal = createJournal({
     database: { ...database, db },
     clock,
     log: silentLog,

@@ -7,7 +7,8 @@ import type { Phones } from '../people/phones.ts';
 import type { Slot } from '../../platform/slot.ts';
 import type { TakenTexts } from './texts.ts';
 import type { Audit } from '../../platform/operator/audit-sql.ts';
-import type { JournalReader, MessageSummary, MessageTrail } from './journal.ts';
+import type { MessageSummary, MessageTrail } from './journal.ts';
+import type { Journal } from './journal-sql.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import { visibleLocations } from '../../platform/operator/operator-auth.ts';
@@ -15,7 +16,7 @@ import { isoTime, operatorError } from '../../platform/operator/operator-request
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface MessagesRoutesDeps {
-  readonly journal: JournalReader;
+  readonly journal: Pick<Journal, 'list' | 'show' | 'requestsOf'>;
   /** Asks the Mac of a location to resend a rejected frame, or to allow another attempt for a message that it set aside. */
   readonly redeliver: (
     locationId: LocationId,

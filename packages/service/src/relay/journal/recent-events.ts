@@ -1,11 +1,11 @@
 import { RecentCache } from '../../platform/recent-cache.ts';
-import type { JournalEntry, JournalEvent, JournalFeed, Recorded, StepName } from './journal.ts';
+import type { JournalEntry, JournalEvent, Recorded, StepName } from './journal.ts';
 
 const MAX_EVENTS = 1000;
 const ENTRIES_PER_GENERATION = 2500;
 
-/** The live feed: a ring buffer of the latest events, and the entries of their messages. */
-export class RecentEvents implements JournalFeed {
+/** The live events of this node: a ring buffer of the last 1,000, and the entries of their messages. */
+export class RecentEvents {
   readonly #boot: string;
   /** Without ids, which are built only when an event is read. */
   readonly #ring: Omit<JournalEvent, 'id'>[] = [];
@@ -31,6 +31,7 @@ export class RecentEvents implements JournalFeed {
     for (const listener of this.#listeners) listener(event);
   }
 
+  /** Returns the events after `lastId`. `gap` is true when some of them are no longer kept. Without `lastId` there are none. */
   since(lastId: string | undefined): { events: JournalEvent[]; gap: boolean } {
     if (lastId === undefined) return { events: [], gap: false };
     const [boot, number = ''] = lastId.split('-');
@@ -49,6 +50,7 @@ export class RecentEvents implements JournalFeed {
     return `${this.#boot}-${number}`;
   }
 
+  /** Calls the listener for every event until the returned function is called. The listener must not throw. */
   listen(listener: (event: JournalEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -20,7 +20,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { DeviceIdentity } from '../accounts/authenticate-device.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { LedgerEntry, SendLedger } from '../switchboard/send-ledger.ts';
 import type {
   DisconnectReason,

@@ -8,7 +8,7 @@ import type { AssetsRoom } from '../assets/room.ts';
 import { assetUploadRoutes } from '../assets/upload-routes.ts';
 import type { InboundRoom } from '../inbound/room.ts';
 import type { INBOUND } from '../inbound/settings.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { StatusReports } from '../status/report-statuses.ts';
 import type { SendLedger } from '../switchboard/send-ledger.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
@@ -22,7 +22,7 @@ const QUARTER_HOUR_MS = 900_000;
 export interface MacsDeps {
   readonly switchboard: Switchboard;
   readonly ledger: SendLedger;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'step'>;
   readonly accounts: AccountsRoom;
   readonly files: AssetsRoom;
   readonly inbound: InboundRoom;

@@ -64,7 +64,6 @@ export function setUp(
     readLagMs: READ_LAG_MS,
     settleMs: SETTLE_MS,
     journal: {
-      open() {},
       step: (id, step, recorded) => void steps.push([id, step, recorded?.detail?.['status']]),
     },
     past: {

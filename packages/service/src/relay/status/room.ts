@@ -3,7 +3,7 @@ import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
 import type { CRM } from '../crm/settings.ts';
-import type { SqlJournal } from '../journal/journal-sql.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { Lease, Switchboard } from '../switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
 import type { StatusReports } from './report-statuses.ts';
@@ -12,7 +12,7 @@ import { createStatusCalls } from './status-calls-http.ts';
 
 export interface StatusDeps {
   readonly suspects: Pick<Suspects, 'setAside'>;
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   readonly client: CrmClient;
   readonly switchboard: Switchboard;
 }

@@ -4,7 +4,8 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import type { Cancellation } from '../../platform/retry/cancellation.ts';
 import { retry } from '../../platform/retry/retry.ts';
-import type { JournalReader, SentStatuses } from '../journal/journal.ts';
+import type { SentStatuses } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import { newerStatus } from '../switchboard/switchboard.ts';
 import type { Lease, ReportedStatus, Switchboard } from '../switchboard/switchboard.ts';
 import type { KnownStatus, MessageAttempt } from './message-attempt.ts';
@@ -22,7 +23,7 @@ export interface StatusHistoryDeps {
   /** How long the CRM's reads lag behind its writes. */
   readonly readLagMs: number;
   /** The statuses that earlier runs and other nodes sent to the CRM. */
-  readonly past: Pick<JournalReader, 'sentStatuses' | 'lastStatus' | 'requestsOf'>;
+  readonly past: Pick<Journal, 'sentStatuses' | 'lastStatus' | 'requestsOf'>;
   /** Other nodes may own a location before or after this one; then only its owner may call the CRM. */
   readonly otherNodes: OtherNodes | undefined;
   readonly isCurrent: (lease: Lease) => boolean;

@@ -3,7 +3,7 @@ import { requestTime } from '@footbridge/protocol/ids';
 
 import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
 import type { Cancellation } from '../../platform/retry/cancellation.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { DELIVERED } from './message-attempt.ts';
@@ -20,7 +20,7 @@ export interface StatusSenderDeps
     StatusDeliveryDeps,
     Pick<SharedAttemptsDeps, 'oauthReady'>,
     Pick<StatusHistoryDeps, 'otherNodes' | 'log'> {
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'step'>;
   readonly count?: (status: Status, result: CountedResult) => void;
   /** Called when the CRM has accepted a final status from the Mac, with the time since the webhook. */
   readonly onTerminal?: (seconds: number) => void;

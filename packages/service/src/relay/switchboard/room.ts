@@ -14,7 +14,7 @@ import { createMemoryBroadcast } from '../../platform/changes/broadcast-memory.t
 import type { Changes } from '../../platform/changes/changes.ts';
 import { createMemoryChanges } from '../../platform/changes/changes-memory.ts';
 import type { HealthCheck } from '../../platform/http/health-checks.ts';
-import type { JournalFeed } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { MessageEvents } from '../journal/message-events.ts';
 import { createMemoryMessageEvents } from '../journal/message-events-memory.ts';
 import type { EventBatch } from '../journal/message-events-redis.ts';
@@ -47,7 +47,7 @@ export interface ClusterDeps {
   readonly node: string;
   readonly database: OpenDatabase;
   readonly ledger: SendLedger;
-  readonly feed: JournalFeed;
+  readonly feed: Pick<Journal, 'since' | 'listen'>;
 }
 
 /** The state that nodes share: in memory for one node, in Redis and PostgreSQL for several. */

@@ -5,8 +5,8 @@ import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Texts } from '../journal/texts.ts';
 import type { Slot } from '../../platform/slot.ts';
-import type { Journal, JournalReader } from '../journal/journal.ts';
 import type { INBOUND } from '../inbound/settings.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { TrustedKey } from '../keys/keys.ts';
 import type { KEYS } from '../keys/settings.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
@@ -54,7 +54,7 @@ export interface OutboundDeps
   extends Omit<SignatureDeps, 'unsignedPerMinute'>, RateDeps, LookUpDeps, ForwardDeps {
   readonly contacts: Contacts;
   readonly reports: StatusReports;
-  readonly journal: Journal & Pick<JournalReader, 'wasDelivered'>;
+  readonly journal: Pick<Journal, 'open' | 'step' | 'wasDelivered'>;
   /** Returns when the location was handed over to another device; undefined when it was not, lately. */
   readonly handedOverAt: (locationId: string) => number | undefined;
   /** Called when a message is not sent because another device has delivered it. */

@@ -3,7 +3,8 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { messageKind } from '@footbridge/protocol/message-kind';
 
 import type { TrustedKey } from '../keys/keys.ts';
-import type { Journal, NewEntry, StepDetail } from '../journal/journal.ts';
+import type { NewEntry, StepDetail } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Phones } from '../people/phones.ts';
 import type { Unsent } from './forward.ts';
@@ -25,7 +26,7 @@ export interface Received {
 }
 
 export function recordAccepted(
-  journal: Journal,
+  journal: Pick<Journal, 'open'>,
   received: Received,
   locationId: LocationId,
   phone: string,
@@ -38,7 +39,7 @@ export function recordAccepted(
 
 /** Records a request for a message that was delivered before, and is not sent again. */
 export function recordDelivered(
-  journal: Journal,
+  journal: Pick<Journal, 'open'>,
   received: Received,
   locationId: LocationId,
   phone: string,
@@ -51,7 +52,7 @@ export function recordDelivered(
 
 /** Records a message that failed a check. One without a location belongs to no tenant and is not recorded. */
 export function recordRejected(
-  journal: Journal,
+  journal: Pick<Journal, 'open'>,
   received: Received,
   rejection: Rejection,
   phones: Pick<Phones, 'recorded'>,
@@ -71,7 +72,7 @@ export function recordRejected(
 
 /** Records that an accepted message did not reach a Mac, or that this is not certain. */
 export function recordUnsent(
-  journal: Journal,
+  journal: Pick<Journal, 'step'>,
   { request }: Received,
   { rejection, isCertain }: Unsent,
 ): void {

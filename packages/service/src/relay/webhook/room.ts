@@ -11,7 +11,7 @@ import { Handovers } from '../accounts/handovers.ts';
 import type { Locations } from '../accounts/locations-sql.ts';
 import type { CrmRoom } from '../crm/room.ts';
 import type { InboundRoom } from '../inbound/room.ts';
-import type { SqlJournal } from '../journal/journal-sql.ts';
+import type { Journal } from '../journal/journal-sql.ts';
 import type { Texts } from '../journal/texts.ts';
 import type { KeysRoom } from '../keys/room.ts';
 import { SignatureCheck } from '../keys/verify-signature.ts';
@@ -40,7 +40,7 @@ const STUCK_MS = 600_000;
 export interface WebhookDeps {
   readonly suspects: Suspects;
   readonly phones: Phones;
-  readonly journal: SqlJournal;
+  readonly journal: Journal;
   readonly texts: Slot<Texts>;
   readonly keys: KeysRoom;
   readonly crm: CrmRoom;

@@ -2,10 +2,9 @@ import { turnsDuring } from '@footbridge/testkit/turns-during';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal.fixture.ts';
+import { onJournals } from './journal.fixture.ts';
 
-/** Counts over a period, and the recent traffic of each location. */
-export function journalActivityContract(fixture: JournalFixture): void {
+onJournals('journal activity', (fixture) => {
   const { entry } = fixture;
 
   it('returns the time of the newest webhook of each location', async () => {
@@ -158,4 +157,4 @@ export function journalActivityContract(fixture: JournalFixture): void {
     expect([...sends.keys()].toSorted()).toEqual(['between', 'first', 'last']);
     expect(turns).toBeGreaterThanOrEqual(12);
   });
-}
+});

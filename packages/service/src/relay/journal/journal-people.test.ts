@@ -1,14 +1,12 @@
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { expect, it } from 'vitest';
 
-import { HANDLE_KEYS, PHONE } from './journal.fixture.ts';
-import type { JournalFixture } from './journal.fixture.ts';
-import { createSqlJournal } from './journal-sql.ts';
+import { HANDLE_KEYS, onJournals, PHONE } from './journal.fixture.ts';
+import { createJournal } from './journal-sql.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The messages of one person, found by phone number or contact. */
-export function journalPeopleContract(fixture: JournalFixture): void {
+onJournals('journal people', (fixture) => {
   const { entry } = fixture;
 
   it('finds the messages of a customer by phone number and by contact', async () => {
@@ -167,7 +165,7 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     await clock.advance(200);
     await journal.flush();
     const handleKeys = [Buffer.alloc(32, 2), ...HANDLE_KEYS];
-    const rotated = createSqlJournal({ database, clock, log: silentLog, handleKeys });
+    const rotated = createJournal({ database, clock, log: silentLog, handleKeys });
     rotated.open(entry({ id: 'new', contactId: 'contact-1' }), 'accepted');
     const { messages } = await rotated.list({ limit: 10, handles: [PHONE] });
     expect(messages.map(({ id }) => id)).toEqual(['new', 'old']);
@@ -180,4 +178,4 @@ export function journalPeopleContract(fixture: JournalFixture): void {
     const rows = await database.db.selectFrom('messages').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain('5555550100');
   });
-}
+});

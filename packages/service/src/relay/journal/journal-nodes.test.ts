@@ -2,18 +2,16 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { expect, it } from 'vitest';
 
-import { HANDLE_KEYS } from './journal.fixture.ts';
-import type { JournalFixture } from './journal.fixture.ts';
-import { createSqlJournal } from './journal-sql.ts';
+import { HANDLE_KEYS, onJournals } from './journal.fixture.ts';
+import { createJournal } from './journal-sql.ts';
 
-/** The steps of one message, recorded by several nodes. */
-export function journalNodesContract(fixture: JournalFixture): void {
+onJournals('journal nodes', (fixture) => {
   const { entry } = fixture;
 
   it('merges the steps of two nodes, in whichever order they write', async () => {
     const { database, clock, journal } = fixture;
     const one = entry();
-    const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+    const other = createJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
     other.step(one.id, 'written', { state: 'written' });
     expect(await other.show(one.id)).toBeUndefined();
     journal.open(one, 'accepted');
@@ -59,7 +57,7 @@ export function journalNodesContract(fixture: JournalFixture): void {
 
   it('keeps a change until the node that opened its message has written it, however often it reads', async () => {
     const { database, clock, journal } = fixture;
-    const other = createSqlJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
+    const other = createJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
     other.step('slow', 'mac_says', {
       state: 'delivered',
       message: { locationId: 'loc1', messageId: 'msg1' },
@@ -211,4 +209,4 @@ export function journalNodesContract(fixture: JournalFixture): void {
       expect(await journal.show(id)).toMatchObject({ state: 'pending' });
     }
   });
-}
+});

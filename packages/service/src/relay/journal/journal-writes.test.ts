@@ -3,12 +3,10 @@ import { until } from '@footbridge/testkit/until';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { HANDLE_KEYS } from './journal.fixture.ts';
-import type { JournalFixture } from './journal.fixture.ts';
-import { createSqlJournal } from './journal-sql.ts';
+import { HANDLE_KEYS, onJournals } from './journal.fixture.ts';
+import { createJournal } from './journal-sql.ts';
 
-/** When messages and steps are written: in the background, in batches, also under load and after a failure. */
-export function journalWritesContract(fixture: JournalFixture): void {
+onJournals('journal writes', (fixture) => {
   const { entry, count } = fixture;
 
   it('writes nothing immediately and everything within the flush interval', async () => {
@@ -109,7 +107,7 @@ export function journalWritesContract(fixture: JournalFixture): void {
     let lastCommit: Promise<unknown> | undefined;
     beforeEach(() => {
       const { database, clock } = fixture;
-      fixture.journal = createSqlJournal({
+      fixture.journal = createJournal({
         database: { ...database, commit: (queries) => (lastCommit = database.commit(queries)) },
         clock,
         log: silentLog,
@@ -199,7 +197,7 @@ export function journalWritesContract(fixture: JournalFixture): void {
     const { database, clock } = fixture;
     const { commit } = database;
     let commits = 0;
-    const counting = createSqlJournal({
+    const counting = createJournal({
       database: { ...database, commit: (queries) => (commits++, commit(queries)) },
       clock,
       log: silentLog,
@@ -221,7 +219,7 @@ export function journalWritesContract(fixture: JournalFixture): void {
     const logged: string[] = [];
     const note = ({ event }: { event: string }) => void logged.push(event);
     let isAway = true;
-    const failing = createSqlJournal({
+    const failing = createJournal({
       database: {
         ...database,
         commit: (queries) => (isAway ? Promise.reject(new Error('away')) : commit(queries)),
@@ -288,4 +286,4 @@ export function journalWritesContract(fixture: JournalFixture): void {
     const [row] = await database.db.selectFrom('messages').select('status').execute();
     expect(row?.status).toBe('written');
   });
-}
+});

@@ -3,15 +3,13 @@ import { turnsDuring } from '@footbridge/testkit/turns-during';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 
-import { HANDLE_KEYS, PHONE } from './journal.fixture.ts';
-import type { JournalFixture } from './journal.fixture.ts';
+import { HANDLE_KEYS, onJournals, PHONE } from './journal.fixture.ts';
 import { keyedHash } from '../people/keyed-hash.ts';
 
 const DAY = 86_400_000;
 const hashOf = (handle: string) => keyedHash(HANDLE_KEYS).handle(handle)[0] ?? '';
 
-/** The deletion of old messages, and of many at once. */
-export function journalPruningContract(fixture: JournalFixture): void {
+onJournals('journal pruning', (fixture) => {
   const { entry, count } = fixture;
 
   it('prunes old messages and their steps', async () => {
@@ -76,4 +74,4 @@ export function journalPruningContract(fixture: JournalFixture): void {
     ]);
     expect((await journal.show('long old'))?.steps).toHaveLength(2);
   });
-}
+});

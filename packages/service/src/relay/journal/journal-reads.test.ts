@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal.fixture.ts';
+import { onJournals } from './journal.fixture.ts';
 import type { NewEntry } from './journal.ts';
 
 const DAY = 86_400_000;
 
-/** Messages by id, in lists and by filter. */
-export function journalReadsContract(fixture: JournalFixture): void {
+onJournals('journal reads', (fixture) => {
   const { entry } = fixture;
 
   it('returns all steps of a message in order', async () => {
@@ -169,4 +168,4 @@ export function journalReadsContract(fixture: JournalFixture): void {
     expect(newest?.steps.map(({ step }) => step)).toEqual(['accepted', 'written']);
     expect((await journal.newest({ limit: 9, locationIds: ['loc1'] })).map(({ id }) => id)).toEqual(['old']);
   });
-}
+});

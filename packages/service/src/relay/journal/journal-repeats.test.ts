@@ -4,13 +4,12 @@ import type { CompiledQuery, RootOperationNode } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';
-import type { JournalFixture } from './journal.fixture.ts';
-import { createSqlJournal } from './journal-sql.ts';
+import { onJournals } from './journal.fixture.ts';
+import { createJournal } from './journal-sql.ts';
 
 const MESSAGE = { direction: 'outbound', locationId: 'loc1', messageId: 'msg1' } as const;
 
-/** Several requests for one message. */
-export function journalRepeatsContract(fixture: JournalFixture): void {
+onJournals('journal repeats', (fixture) => {
   const { entry } = fixture;
 
   it('returns every request with an id of the CRM, oldest first', async () => {
@@ -67,7 +66,7 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
       transformResult: async ({ result }) => result,
     });
     const observed = { ...database, db };
-    const reader = createSqlJournal({ database: observed, clock, log: silentLog, handleKeys: [] });
+    const reader = createJournal({ database: observed, clock, log: silentLog, handleKeys: [] });
     expect(await reader.show('msg-1')).toMatchObject({ id: 'request-1' });
     expect(await reader.show('msg-3')).toMatchObject({ id: 'request-3' });
     expect(await reader.show('unknown')).toBeUndefined();
@@ -134,7 +133,7 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
       told(10_000, 'delivered');
       await journal.flush();
       const { database: observed, queries } = observe(database);
-      const reader = createSqlJournal({ database: observed, clock, log: silentLog, handleKeys: [] });
+      const reader = createJournal({ database: observed, clock, log: silentLog, handleKeys: [] });
       await reader.lastStatus('loc1', 'msg1', 'another');
       expect(queries.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(100);
       const plans = await Promise.all(queries.map(({ query }) => planOf(database, query)));
@@ -157,7 +156,7 @@ export function journalRepeatsContract(fixture: JournalFixture): void {
       expect([found.length, ...found.slice(-3)]).toEqual([100, 'request-19999', 'request-20000', 'newest']);
     });
   });
-}
+});
 
 /** Records each precompiled query and the number of rows that it returned. */
 function observe(database: OpenDatabase) {

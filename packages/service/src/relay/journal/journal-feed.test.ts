@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal.fixture.ts';
+import { onJournals } from './journal.fixture.ts';
 import type { JournalEvent } from './journal.ts';
 
-/** The live events of this node. */
-export function journalFeedContract(fixture: JournalFixture): void {
+onJournals('journal feed', (fixture) => {
   const { entry } = fixture;
 
   it('notifies listeners of the first state of a message, given or not', () => {
@@ -46,4 +45,4 @@ export function journalFeedContract(fixture: JournalFixture): void {
     expect(late.events).toHaveLength(1000);
     expect(journal.since('not an id').gap).toBe(true);
   });
-}
+});

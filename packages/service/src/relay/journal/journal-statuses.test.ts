@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 
-import type { JournalFixture } from './journal.fixture.ts';
+import { onJournals } from './journal.fixture.ts';
 import type { NewEntry } from './journal.ts';
 
-/** The statuses sent to the CRM, and the last one of a message. */
-export function journalStatusesContract(fixture: JournalFixture): void {
+onJournals('journal statuses', (fixture) => {
   const { entry } = fixture;
 
   it('returns the statuses sent to the CRM, also before they are on disk', async () => {
@@ -122,4 +121,4 @@ export function journalStatusesContract(fixture: JournalFixture): void {
     const found = await Promise.all([...ids, 'none'].map((id) => journal.lastStatus('loc1', id, 'another')));
     expect(found).toEqual([...ids.map(() => 'pending'), undefined]);
   });
-}
+});
