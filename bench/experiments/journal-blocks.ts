@@ -54,7 +54,7 @@ async function measure(hasBlocks: boolean): Promise<number> {
       },
       'accepted',
     );
-    journal.step(id, 'crm_told', { state: 'delivered', detail: { status: 'delivered' } });
+    journal.step(id, 'status_sent', { state: 'delivered', detail: { status: 'delivered' } });
   };
   await write();
   const before = process.cpuUsage();

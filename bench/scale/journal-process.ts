@@ -65,9 +65,9 @@ const calls = {
           'accepted',
         );
         journal.step(id, 'written', { state: 'written' });
-        journal.step(id, 'crm_told', { state: 'pending', detail: { status: 'pending' } });
-        journal.step(id, 'mac_says', { detail: { status: 'delivered' } });
-        journal.step(id, 'crm_told', { state: 'delivered', detail: { status: 'delivered' } });
+        journal.step(id, 'status_sent', { state: 'pending', detail: { status: 'pending' } });
+        journal.step(id, 'mac_reported', { detail: { status: 'delivered' } });
+        journal.step(id, 'status_sent', { state: 'delivered', detail: { status: 'delivered' } });
       }
       await journal.flush();
     }

@@ -103,7 +103,7 @@ describe('footbridge show and tail', () => {
     // The CRM has the status a moment before the journal has recorded it.
     await until(async () => {
       const { body } = (await testBridge?.operator('GET', `/operator/messages/${requestId}`)) ?? {};
-      return JSON.stringify(body).includes('crm_told');
+      return JSON.stringify(body).includes('status_sent');
     });
     const error = { code: 'EMOJI_NOT_IN_RECENTS', message: 'No such glyph.' };
     await mac.ack(mac.status({ requestId, messageId: 'm1', status: 'failed', error, guid: 'guid-1' }));
@@ -118,7 +118,7 @@ describe('footbridge show and tail', () => {
 
     const shown = run(['show', 'm1']);
     expect(await shown.ended).toBe(0);
-    const steps = ['accepted', 'written', 'crm_told', 'mac_says', 'crm_told'];
+    const steps = ['accepted', 'written', 'status_sent', 'mac_reported', 'status_sent'];
     expect(shown.lines()).toMatchObject([{ messageGuid: 'guid-1', steps: steps.map((step) => ({ step })) }]);
     const past = run([
       'tail',

@@ -39,7 +39,7 @@ describe('footbridge send', () => {
     const printed = jsonLines(stdout);
     expect(printed[0]).toMatchObject({ requestId: frame.requestId, locationId: LOCATION });
     expect(printed.map(({ step }) => step).filter(Boolean)).toEqual(
-      expect.arrayContaining(['accepted', 'written', 'mac_says']),
+      expect.arrayContaining(['accepted', 'written', 'mac_reported']),
     );
     expect(printed.at(-1)).toMatchObject({ outcome: 'delivered', sentence: 'Delivered.' });
     expect(stdout + stderr).not.toContain('canary');

@@ -129,7 +129,7 @@ describe.skipIf(!canRun)('several nodes', { timeout: 300_000 }, () => {
     await until(
       async () => {
         const { body } = await cluster.node(3).service.operator('GET', `/operator/messages/${requestId}`);
-        return JSON.stringify(body).includes('"crm_told","detail":{"status":"delivered"}');
+        return JSON.stringify(body).includes('"status_sent","detail":{"status":"delivered"}');
       },
       { within: 60_000, every: 100, what: 'the statuses in the journal' },
     );

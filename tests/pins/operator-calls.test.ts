@@ -116,7 +116,7 @@ it('every call of the operator API responds as recorded', async () => {
   await bridge.clock.skip(1000);
   bridge.crm.addContact({ locationId: LOCATION, phone: PHONE });
   await mac.ack(mac.received({ sender: PHONE, text: 'Hi', guid: 'GUID-1' }));
-  await bridge.journalled(requestId, 'crm_told');
+  await bridge.journalled(requestId, 'status_sent');
   await bridge.clock.skip(1000);
   await call(`GET ${OPERATOR}/messages`);
   await call(`GET ${OPERATOR}/messages?status=&limit=1&direction=outbound&locationId=${LOCATION}`);

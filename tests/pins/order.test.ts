@@ -45,11 +45,11 @@ it('an outbound message causes these events, in this order', async () => {
   const { requestId } = answer as { requestId: string };
   const frame = await mac.nextFrame('send');
   mac.confirm(requestId);
-  await bridge.journalled(requestId, 'crm_told');
+  await bridge.journalled(requestId, 'status_sent');
   const ack = await mac.ack(mac.status({ requestId, messageId: 'message-1', status: 'delivered' }));
   await bridge.clock.skip(5000);
   const { steps } = await until(async () => {
-    const found = await bridge.journalled(requestId, 'mac_says');
+    const found = await bridge.journalled(requestId, 'mac_reported');
     return found.steps.length === 5 && found;
   });
   const names = new Map([[requestId, '<request id>']]);
@@ -82,7 +82,7 @@ it('an inbound message causes these events, in this order', async () => {
     sentAt: new Date(bridge.clock.now()).toISOString(),
   });
   const ack = await mac.ack(seq);
-  const { steps } = await bridge.journalled('GUID-1', 'crm_took_it');
+  const { steps } = await bridge.journalled('GUID-1', 'crm_accepted');
   await bridge.clock.skip(5000);
   expectGolden(
     'inbound',

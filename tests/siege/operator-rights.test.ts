@@ -88,7 +88,7 @@ async function start() {
       outcome: 'delivered',
     },
   );
-  await bridge.journalled(requestId, 'crm_told');
+  await bridge.journalled(requestId, 'status_sent');
   await ask('PUT', `/operator/locations/${LOCATION}/opt-outs`, { ...PERSON, optedOut: true });
   await ask('PUT', `/operator/privacy/retention/${LOCATION}`, { journalDays: 20, assetDays: null });
   const kept = JSON.parse((await ask('POST', '/operator/tokens', { label: 'Kept' })).text) as { id: string };

@@ -10,9 +10,9 @@ const outbound = (macMs: number): { direction: 'outbound'; steps: Steps } => ({
   steps: [
     { at: 0, step: 'accepted', detail: null },
     { at: 3, step: 'written', detail: null },
-    { at: 13, step: 'crm_told', detail: { status: 'pending' } },
-    { at: 3 + macMs, step: 'mac_says', detail: null },
-    { at: 23 + macMs, step: 'crm_told', detail: { status: 'delivered' } },
+    { at: 13, step: 'status_sent', detail: { status: 'pending' } },
+    { at: 3 + macMs, step: 'mac_reported', detail: null },
+    { at: 23 + macMs, step: 'status_sent', detail: { status: 'delivered' } },
   ],
 });
 
@@ -31,7 +31,7 @@ it('leaves out hops that no message has completed', () => {
   expect(slowestHops([{ direction: 'inbound', steps: received }])).toEqual([]);
   expect(
     slowestHops([
-      { direction: 'inbound', steps: [...received, { at: 40, step: 'crm_took_it', detail: null }] },
+      { direction: 'inbound', steps: [...received, { at: 40, step: 'crm_accepted', detail: null }] },
     ]),
   ).toEqual([{ name: 'inbound', messages: 1, p95Ms: 40 }]);
 });

@@ -26,16 +26,16 @@ const DURATION: Record<HopName, (message: Pick<MessageTrail, 'direction' | 'step
   {
     accept: ({ steps }) => between(first(steps, 'accepted'), first(steps, 'written')),
     pending: ({ steps }) => between(first(steps, 'written'), told(steps, 'pending')),
-    mac: ({ steps }) => between(first(steps, 'written'), first(steps, 'mac_says')),
+    mac: ({ steps }) => between(first(steps, 'written'), first(steps, 'mac_reported')),
     outcome: ({ steps }) =>
-      between(first(steps, 'mac_says'), told(steps, 'delivered') ?? told(steps, 'failed')),
-    inbound: ({ steps }) => between(first(steps, 'received'), first(steps, 'crm_took_it')),
+      between(first(steps, 'mac_reported'), told(steps, 'delivered') ?? told(steps, 'failed')),
+    inbound: ({ steps }) => between(first(steps, 'received'), first(steps, 'crm_accepted')),
   };
 
 const first = (steps: Steps, name: StepName) => steps.find(({ step }) => step === name)?.at;
 
 const told = (steps: Steps, status: string) =>
-  steps.find(({ step, detail }) => step === 'crm_told' && detail?.['status'] === status)?.at;
+  steps.find(({ step, detail }) => step === 'status_sent' && detail?.['status'] === status)?.at;
 
 /** Undefined when one of the steps is missing, or the clock was set back in between. */
 const between = (from: number | undefined, to: number | undefined): number | undefined =>

@@ -41,8 +41,8 @@ describe('the trace of a message', () => {
     });
     const second = node();
     second.step(requestId, 'written', { detail: { traceparent: CALLER } });
-    second.step(requestId, 'crm_told', { detail: { status: 'pending' } });
-    second.step(requestId, 'mac_says', { detail: { status: 'delivered' } });
+    second.step(requestId, 'status_sent', { detail: { status: 'pending' } });
+    second.step(requestId, 'mac_reported', { detail: { status: 'delivered' } });
     second.step(requestId, 'crm_refused', { detail: { status: 'delivered', http: 500, reason: 'private' } });
     expect(first.spans[0]).toMatchObject({
       traceId: TRACE,
@@ -63,8 +63,8 @@ describe('the trace of a message', () => {
   it('has the remaining spans after a restart', () => {
     const { spans, step } = node();
     const requestId = newRequestId();
-    step(requestId, 'mac_says', { code: 'TIMEOUT', detail: { status: 'failed' } });
-    step(requestId, 'crm_told', { detail: { status: 'failed' } });
+    step(requestId, 'mac_reported', { code: 'TIMEOUT', detail: { status: 'failed' } });
+    step(requestId, 'status_sent', { detail: { status: 'failed' } });
     expect(spans.map(brief)).toEqual([
       ['Mac', 1, 1, true],
       ['CRM status failed', 1, 2, false],
@@ -91,7 +91,7 @@ describe('the trace of a message', () => {
     const event = { id: '1', at: 1, messageId, message: undefined };
     const detail = { traceparent: CALLER.replace(/01$/, '00') };
     traces.step({ ...event, step: 'written', recorded: { detail } });
-    traces.step({ ...event, step: 'mac_says', recorded: { detail: { status: 'delivered' } } });
+    traces.step({ ...event, step: 'mac_reported', recorded: { detail: { status: 'delivered' } } });
     expect(spans).toEqual([]);
   });
 
@@ -99,7 +99,7 @@ describe('the trace of a message', () => {
     const unsampled = node(false);
     unsampled.step(newRequestId(), 'written');
     const { spans, step } = node();
-    step('made-up', 'mac_says', { detail: { status: 'delivered' } });
+    step('made-up', 'mac_reported', { detail: { status: 'delivered' } });
     expect([...unsampled.spans, ...spans]).toEqual([]);
   });
 });

@@ -113,7 +113,7 @@ export class MessageTraces {
       case 'written':
         trace.writtenAt ??= at;
         break;
-      case 'mac_says':
+      case 'mac_reported':
         this.#span(
           trace,
           'Mac',
@@ -126,7 +126,7 @@ export class MessageTraces {
       case 'not_confirmed':
         this.#span(trace, 'Mac', trace.writtenAt ?? at, at, { 'footbridge.outcome': 'not_confirmed' }, true);
         break;
-      case 'crm_told':
+      case 'status_sent':
       case 'crm_refused':
         this.#crmCall(trace, event, detail);
         break;
@@ -137,7 +137,7 @@ export class MessageTraces {
       case 'uncertain':
         this.#span(trace, 'CRM conversation', trace.since, at, {}, event.step === 'uncertain');
         break;
-      case 'crm_took_it':
+      case 'crm_accepted':
         this.#span(trace, 'CRM message', trace.since, at);
         this.#end(trace, event, 'delivered');
         break;

@@ -81,7 +81,7 @@ describe('an inbound message with an earlier attempt', () => {
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
     expect(keys).toEqual([expect.stringMatching(/^[\da-f-]{36}$/)]);
-    expect(steps.map(([, step]) => step)).toEqual(['received', 'looked_up', 'contact_found', 'crm_took_it']);
+    expect(steps.map(([, step]) => step)).toEqual(['received', 'looked_up', 'contact_found', 'crm_accepted']);
     expect(new Set(steps.map(([id]) => id))).toEqual(new Set(['entry-1']));
   });
 
@@ -89,7 +89,7 @@ describe('an inbound message with an earlier attempt', () => {
     const { inbound, guids, steps, clock } = await setUp(async () => posted, { conversations: UNREADABLE });
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
-    expect(steps.map(([, step]) => step)).toEqual(['received', 'uncertain', 'contact_found', 'crm_took_it']);
+    expect(steps.map(([, step]) => step)).toEqual(['received', 'uncertain', 'contact_found', 'crm_accepted']);
     expect(steps[1]?.[2]?.detail).toEqual({
       reason:
         'the conversation cannot be read: 403 no access; grant the scope conversations.readonly and install the app again',

@@ -155,7 +155,7 @@ describe('an inbound message', () => {
       ['crm_refused', 'circuit'],
       ['crm_refused', 'timeout'],
       ['looked_up', undefined],
-      ['crm_took_it', undefined],
+      ['crm_accepted', undefined],
     ]);
   });
 

@@ -455,7 +455,7 @@ class InboundDeliveries implements Inbound {
 
   async #accepted(job: InboundJob, crmMessageId: string): Promise<AckOutcome> {
     const { journal, failpoint, count } = this.#deps;
-    journal.step(job.id, 'crm_took_it', {
+    journal.step(job.id, 'crm_accepted', {
       state: 'delivered',
       detail: { crmMessageId },
       ...(job.isUncertain && { code: UNCERTAIN }),

@@ -64,7 +64,7 @@ async function start(authenticated: () => Promise<void> = async () => {}) {
 
 const happen = (feed: RecentEvents, count = 1) => {
   for (let index = 0; index < count; index++)
-    feed.add(0, 'r1', 'mac_says', { state: 'failed', code: 'TIMEOUT' });
+    feed.add(0, 'r1', 'mac_reported', { state: 'failed', code: 'TIMEOUT' });
 };
 
 describe('GET /operator/events', () => {
@@ -73,13 +73,13 @@ describe('GET /operator/events', () => {
     const { answer, seen } = await listen();
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
     happen(feed);
-    await until(() => seen().includes('mac_says'));
+    await until(() => seen().includes('mac_reported'));
     const [, id, data] = /id: (\S+)\nevent: message\ndata: (.*)\n\n/.exec(seen()) ?? [];
     expect(id).toBe('boot-0');
     expect(JSON.parse(data ?? '')).toEqual({
       at: '1970-01-01T00:00:00.000Z',
       id: 'r1',
-      step: 'mac_says',
+      step: 'mac_reported',
       status: 'failed',
       code: 'TIMEOUT',
       detail: null,
@@ -143,7 +143,7 @@ describe('GET /operator/events', () => {
         return 'TIMEOUT';
       },
     };
-    feed.add(0, 'r1', 'mac_says', recorded);
+    feed.add(0, 'r1', 'mac_reported', recorded);
     for (const { seen } of clients) await until(() => seen().includes('boot-0'));
     expect(rendered).toBe(1);
   });

@@ -89,14 +89,14 @@ onJournals('journal activity', (fixture) => {
     const send = async (id: string, state?: 'delivered' | 'failed') => {
       journal.open(entry({ id }), 'accepted');
       journal.step(id, 'written', { state: 'written' });
-      if (state !== undefined) journal.step(id, 'mac_says', { state });
+      if (state !== undefined) journal.step(id, 'mac_reported', { state });
       await clock.advance(10);
     };
     await send('a');
     await send('b', 'delivered');
     await send('c', 'failed');
     await send('d');
-    journal.step('d', 'crm_told', { state: 'pending', detail: { status: 'pending' } });
+    journal.step('d', 'status_sent', { state: 'pending', detail: { status: 'pending' } });
     journal.open(entry({ direction: 'inbound' }), 'received');
     const end = clock.now();
     expect(await journal.unfinishedSends(from, end)).toBe(2);
@@ -111,7 +111,7 @@ onJournals('journal activity', (fixture) => {
       journal.open(entry({ id, locationId }), 'accepted');
       journal.step(id, 'written', { state: 'written' });
       await clock.advance(10);
-      if (state !== undefined) journal.step(id, 'mac_says', { state, code: 'TIMEOUT' });
+      if (state !== undefined) journal.step(id, 'mac_reported', { state, code: 'TIMEOUT' });
     };
     await send('a', 'loc1', 'delivered');
     await send('b', 'loc1', 'failed');

@@ -24,11 +24,11 @@ onJournals('journal feed', (fixture) => {
     journal.open(one, 'accepted');
     stop();
     journal.step(one.id, 'written', { state: 'written' });
-    journal.step(one.id, 'mac_says', { state: 'delivered' });
+    journal.step(one.id, 'mac_reported', { state: 'delivered' });
     expect(received.map(({ step, message }) => [step, message?.locationId])).toEqual([['accepted', 'loc1']]);
     const { events, gap } = journal.since(received[0]?.id);
     expect(gap).toBe(false);
-    expect(events.map(({ step }) => step)).toEqual(['written', 'mac_says']);
+    expect(events.map(({ step }) => step)).toEqual(['written', 'mac_reported']);
     expect(journal.since(events[1]?.id)).toEqual({ events: [], gap: false });
     expect(journal.since(undefined)).toEqual({ events: [], gap: false });
   });
@@ -39,7 +39,7 @@ onJournals('journal feed', (fixture) => {
     journal.open(one, 'accepted');
     const [first] = journal.since('another-0').events;
     expect(journal.since('another-0')).toMatchObject({ gap: true });
-    for (let index = 0; index < 1500; index++) journal.step(one.id, 'mac_says');
+    for (let index = 0; index < 1500; index++) journal.step(one.id, 'mac_reported');
     const late = journal.since(first?.id);
     expect(late.gap).toBe(true);
     expect(late.events).toHaveLength(1000);

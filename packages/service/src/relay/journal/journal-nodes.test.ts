@@ -26,14 +26,14 @@ onJournals('journal nodes', (fixture) => {
     const { clock, journal } = fixture;
     const { id } = entry();
     journal.step(id, 'written', { state: 'written' });
-    journal.step(id, 'crm_told', {
+    journal.step(id, 'status_sent', {
       state: 'pending',
       detail: { status: 'pending' },
       message: { locationId: 'loc1', messageId: 'msg1' },
     });
     await clock.advance(20);
-    journal.step(id, 'mac_says', { state: 'delivered' });
-    journal.step(id, 'crm_told', {
+    journal.step(id, 'mac_reported', { state: 'delivered' });
+    journal.step(id, 'status_sent', {
       detail: { status: 'delivered' },
       message: { locationId: 'loc1', messageId: 'msg1' },
     });
@@ -58,7 +58,7 @@ onJournals('journal nodes', (fixture) => {
   it('keeps a change until the node that opened its message has written it, however often it reads', async () => {
     const { database, clock, journal } = fixture;
     const other = createJournal({ database, clock, log: silentLog, handleKeys: HANDLE_KEYS });
-    other.step('slow', 'mac_says', {
+    other.step('slow', 'mac_reported', {
       state: 'delivered',
       message: { locationId: 'loc1', messageId: 'msg1' },
     });
@@ -83,7 +83,7 @@ onJournals('journal nodes', (fixture) => {
       const [opener, other] = [openNode(), openNode()];
       opener.isOffline = other.isOffline = true;
       if (isOpenerAlive) opener.journal.open(entry({ id }), 'accepted');
-      other.journal.step(id, 'mac_says', { state: 'delivered', message });
+      other.journal.step(id, 'mac_reported', { state: 'delivered', message });
       await clock.advance(11_000);
       opener.isOffline = other.isOffline = false;
       await other.journal.flush();
@@ -104,7 +104,7 @@ onJournals('journal nodes', (fixture) => {
     opener.journal.open(entry({ id }), 'accepted');
     await clock.advance(100);
     const updatedAt = clock.now();
-    journal.step(id, 'mac_says', { state: 'failed', code: 'TIMEOUT', message });
+    journal.step(id, 'mac_reported', { state: 'failed', code: 'TIMEOUT', message });
     await journal.flush();
     await clock.advance(2000);
     await journal.flush();
@@ -118,7 +118,7 @@ onJournals('journal nodes', (fixture) => {
     const stopping = openNode();
     const { id } = entry();
     journal.open(entry({ id, length: 7 }), 'accepted');
-    stopping.journal.step(id, 'mac_says', { state: 'delivered', message });
+    stopping.journal.step(id, 'mac_reported', { state: 'delivered', message });
     await stopping.journal.close();
     expect(await journal.show(id)).toMatchObject({ state: 'delivered', length: 7 });
   });
@@ -130,10 +130,10 @@ onJournals('journal nodes', (fixture) => {
     writing.isOffline = telling.isOffline = true;
     journal.open(entry({ id }), 'accepted');
     writing.journal.step(id, 'written', { state: 'written' });
-    telling.journal.step(id, 'crm_told', { state: 'pending', detail: { status: 'pending' }, message });
+    telling.journal.step(id, 'status_sent', { state: 'pending', detail: { status: 'pending' }, message });
     await clock.advance(10);
     const updatedAt = clock.now();
-    journal.step(id, 'mac_says', { state: 'failed', code: 'TIMEOUT' });
+    journal.step(id, 'mac_reported', { state: 'failed', code: 'TIMEOUT' });
     await journal.flush();
     writing.isOffline = telling.isOffline = false;
     await clock.advance(10);
@@ -149,7 +149,7 @@ onJournals('journal nodes', (fixture) => {
     opener.isOffline = true;
     opener.journal.open(entry({ id }), 'accepted');
     opener.journal.step(id, 'written', { state: 'written' });
-    journal.step(id, 'mac_says', { state: 'delivered', message });
+    journal.step(id, 'mac_reported', { state: 'delivered', message });
     await journal.flush();
     await clock.advance(2000);
     await journal.flush();
@@ -161,7 +161,7 @@ onJournals('journal nodes', (fixture) => {
   it('A5 finds that a repeat was delivered whose entry another node wrote later', async () => {
     const { clock, journal, openNode } = fixture;
     const { id } = entry();
-    journal.step(id, 'crm_told', { detail: { status: 'delivered' }, message, isRepeat: true });
+    journal.step(id, 'status_sent', { detail: { status: 'delivered' }, message, isRepeat: true });
     await journal.flush();
     const opener = openNode();
     opener.journal.open(entry({ id }), 'accepted');
@@ -181,10 +181,10 @@ onJournals('journal nodes', (fixture) => {
     const { clock, journal, openNode } = fixture;
     const told = { detail: { status: 'delivered' }, message, isRepeat: true };
     const closing = openNode();
-    closing.journal.step('erased-1', 'crm_told', told);
+    closing.journal.step('erased-1', 'status_sent', told);
     closing.journal.open(entry({ id: 'other-1' }), 'accepted');
     await closing.journal.close();
-    journal.step('erased-2', 'crm_told', told);
+    journal.step('erased-2', 'status_sent', told);
     await journal.flush();
     await clock.advance(2500);
     journal.open(entry({ id: 'other-2' }), 'accepted');
@@ -202,7 +202,7 @@ onJournals('journal nodes', (fixture) => {
       journal.step(id, 'rejected', { state: 'rejected', detail: { isCertain: false } });
       if (isRejectedFirst) await journal.flush();
       other.journal.step(id, 'written', { state: 'written' });
-      other.journal.step(id, 'crm_told', { state: 'pending', detail: { status: 'pending' }, message });
+      other.journal.step(id, 'status_sent', { state: 'pending', detail: { status: 'pending' }, message });
       await other.journal.flush();
       await journal.flush();
       await other.journal.close();

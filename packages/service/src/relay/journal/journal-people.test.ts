@@ -15,7 +15,7 @@ onJournals('journal people', (fixture) => {
     journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
     journal.open(entry({ id: 'other', handle: '+15555550199', contactId: 'contact-2' }), 'accepted');
     await clock.advance(200);
-    journal.step('in-1', 'crm_took_it', { state: 'delivered', contactId: 'contact-1' });
+    journal.step('in-1', 'crm_accepted', { state: 'delivered', contactId: 'contact-1' });
     const list = async (query: object) =>
       (await journal.list({ limit: 10, ...query })).messages.map(({ id }) => id).toSorted();
     expect(await list({ handles: ['+1 (555) 555-0100'] })).toEqual(['in-1', 'out-1']);

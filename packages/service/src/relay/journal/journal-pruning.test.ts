@@ -16,7 +16,7 @@ onJournals('journal pruning', (fixture) => {
     const { clock, journal } = fixture;
     const old = Array.from({ length: 1203 }, () => entry());
     for (const one of old) journal.open(one, 'accepted');
-    journal.step(newRequestId(clock.now()), 'mac_says');
+    journal.step(newRequestId(clock.now()), 'mac_reported');
     await clock.advance(1000);
     await journal.show('wait for the flush');
     for (const { id } of old) journal.step(id, 'written');

@@ -14,11 +14,16 @@ onJournals('journal reads', (fixture) => {
     journal.open(one, 'accepted');
     journal.step(one.id, 'written', { state: 'written', detail: { epoch: 7 } });
     await clock.advance(5);
-    journal.step(one.id, 'crm_told', { state: 'pending', detail: { status: 'pending', http: 200 } });
-    journal.step(one.id, 'mac_says', { state: 'failed', code: 'TIMEOUT' });
+    journal.step(one.id, 'status_sent', { state: 'pending', detail: { status: 'pending', http: 200 } });
+    journal.step(one.id, 'mac_reported', { state: 'failed', code: 'TIMEOUT' });
     const trail = await journal.show(one.id);
     expect(trail).toMatchObject({ id: one.id, phoneMasked: '+1•••0100', state: 'failed', code: 'TIMEOUT' });
-    expect(trail?.steps.map(({ step }) => step)).toEqual(['accepted', 'written', 'crm_told', 'mac_says']);
+    expect(trail?.steps.map(({ step }) => step)).toEqual([
+      'accepted',
+      'written',
+      'status_sent',
+      'mac_reported',
+    ]);
     expect(trail?.steps.map(({ detail }) => detail)).toEqual([
       null,
       { epoch: 7 },
@@ -76,7 +81,7 @@ onJournals('journal reads', (fixture) => {
     const { journal } = fixture;
     journal.open(entry({ id: 'in-1', direction: 'inbound' }), 'received');
     expect(await journal.codeOf('in-1')).toBeNull();
-    journal.step('in-1', 'crm_took_it', { state: 'delivered', code: 'UNCERTAIN' });
+    journal.step('in-1', 'crm_accepted', { state: 'delivered', code: 'UNCERTAIN' });
     expect(await journal.codeOf('in-1')).toBe('UNCERTAIN');
     expect(await journal.codeOf('in-2')).toBeUndefined();
   });

@@ -18,11 +18,11 @@ onJournals('journal repeats', (fixture) => {
     journal.open(first, 'accepted');
     await clock.advance(1);
     journal.open(elsewhere, 'accepted');
-    journal.step(first.id, 'mac_says', { state: 'delivered' });
+    journal.step(first.id, 'mac_reported', { state: 'delivered' });
     await clock.advance(1);
     journal.open(second, 'rejected', { state: 'rejected', code: 'LOCATION_NOT_CONNECTED' });
     expect(await journal.requestsOf(MESSAGE)).toMatchObject([
-      { id: first.id, state: 'delivered', steps: [{ step: 'accepted' }, { step: 'mac_says' }] },
+      { id: first.id, state: 'delivered', steps: [{ step: 'accepted' }, { step: 'mac_reported' }] },
       { id: second.id, state: 'rejected', steps: [{ step: 'rejected' }] },
     ]);
     expect(await journal.requestsOf({ ...MESSAGE, messageId: 'nothing' })).toEqual([]);
@@ -94,7 +94,7 @@ onJournals('journal repeats', (fixture) => {
     const repeated = (n: number) => `request-${n}`;
     const told = (n: number, status: string) => {
       const message = { locationId: 'loc1', messageId: 'msg1' };
-      fixture.journal.step(repeated(n), 'crm_told', { detail: { status }, message, isRepeat: n > 1 });
+      fixture.journal.step(repeated(n), 'status_sent', { detail: { status }, message, isRepeat: n > 1 });
     };
 
     beforeEach(async () => {

@@ -561,7 +561,7 @@ const ofEachLocation = (rows: Rows, locationIds: readonly string[] | undefined):
 
 /** The statuses that the CRM accepted, in order. */
 const acceptedOf = (steps: Steps): SentStatus[] =>
-  steps.filter(({ step }) => step === 'crm_told').map(({ detail }) => detail?.['status'] as SentStatus);
+  steps.filter(({ step }) => step === 'status_sent').map(({ detail }) => detail?.['status'] as SentStatus);
 
 const sendOf = (
   row: Pick<Row, 'status' | 'code' | 'phone_hash' | 'created_at' | 'updated_at'>,
@@ -592,7 +592,7 @@ const trailWith = (row: Row, steps: Steps): MessageTrail => ({ ...summaryOf(row,
 
 function guidOf({ direction, message_id }: Row, steps: Steps): string | null {
   if (direction === 'inbound') return message_id;
-  const guid = steps.findLast(({ step }) => step === 'mac_says')?.detail?.['guid'];
+  const guid = steps.findLast(({ step }) => step === 'mac_reported')?.detail?.['guid'];
   return typeof guid === 'string' ? guid : null;
 }
 

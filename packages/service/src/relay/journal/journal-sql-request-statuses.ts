@@ -135,7 +135,7 @@ function acrossGap(
 
 /** One status, or none. */
 function timedStatus({ at, step, detail }: Steps[number]): TimedStatus[] {
-  if (step === 'crm_told') return [{ at, status: detail?.['status'] as SentStatus }];
+  if (step === 'status_sent') return [{ at, status: detail?.['status'] as SentStatus }];
   if (step === 'written') return [{ at, status: 'written' }];
   if (step !== 'accepted' && step !== 'rejected' && step !== 'not_connected') return [];
   return [{ at, status: detail?.['isCertain'] === false ? 'uncertain' : 'repeated' }];
@@ -152,8 +152,8 @@ export function lastOf(requests: readonly RequestStatus[]): LastStatus | undefin
 const UNREPORTED: readonly LastStatus[] = ['repeated', 'written', 'uncertain'];
 
 /**
- * Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. Among those
- * that were not reported, the one that says least about the message counts.
+ * Nothing follows `delivered`, even if the clocks of two nodes differ, and a frame that is written again does not undo `pending`. Of the
+ * unreported ones, take the least specific.
  */
 function laterOf(known: TimedStatus | undefined, next: TimedStatus): TimedStatus {
   if (known === undefined || next.status === 'delivered') return next;

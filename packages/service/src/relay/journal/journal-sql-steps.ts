@@ -5,6 +5,7 @@ import { placeholders, queriesBySize } from '../../platform/sql/queries-by-size.
 import type { Schema } from '../../platform/sql/schema.ts';
 import type { MessageTrail } from './journal.ts';
 import type { WrittenStep } from './journal-sql-writer.ts';
+import { nameOfStored } from './stored-step-names.ts';
 
 export type Steps = MessageTrail['steps'];
 export type WithSteps = Pick<Selectable<Schema['messages']>, 'id' | 'steps'>;
@@ -41,5 +42,5 @@ function inOrder({ steps }: WithSteps, later: readonly { detail: string | null }
     .map((list) => JSON.parse(list) as WrittenStep[])
     .sort(([left], [right]) => (left?.[0] ?? 0) - (right?.[0] ?? 0))
     .flat()
-    .map(([at, step, detail]) => ({ at, step, detail: detail ?? null }));
+    .map(([at, step, detail]) => ({ at, step: nameOfStored(step), detail: detail ?? null }));
 }

@@ -5,10 +5,10 @@ import type { Queries } from '../../platform/sql/open-database.ts';
 import { queriesBySize } from '../../platform/sql/queries-by-size.ts';
 import { EARLY_STATES } from './journal.ts';
 import { MessageBlocks } from './message-blocks.ts';
-import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
+import type { JournalEntry, MessageState, Recorded, StepDetail } from './journal.ts';
 
 /** A step as it is stored. */
-export type WrittenStep = [at: number, step: StepName, detail?: StepDetail];
+export type WrittenStep = [at: number, stored: string, detail?: StepDetail];
 
 /** The changes of one message since the last flush. Written as one row: the cost of a flush grows with its rows. */
 export interface Unwritten {

@@ -10,13 +10,13 @@ onJournals('journal statuses', (fixture) => {
     const { journal } = fixture;
     const one = entry();
     journal.open(one, 'accepted');
-    journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+    journal.step(one.id, 'status_sent', { detail: { status: 'pending' } });
     expect(await journal.sentStatuses(one.id)).toEqual({
       locationId: 'loc1',
       messageId: 'msg1',
       statuses: ['pending'],
     });
-    journal.step(one.id, 'crm_told', { detail: { status: 'delivered' } });
+    journal.step(one.id, 'status_sent', { detail: { status: 'delivered' } });
     expect((await journal.sentStatuses(one.id))?.statuses).toEqual(['pending', 'delivered']);
     expect(await journal.locationOf(one.id)).toBe('loc1');
     expect(await journal.sentStatuses('unknown')).toBeUndefined();
@@ -30,7 +30,7 @@ onJournals('journal statuses', (fixture) => {
       journal.open(one, 'accepted');
       for (const status of statuses) {
         await clock.advance(1);
-        journal.step(one.id, 'crm_told', { detail: { status } });
+        journal.step(one.id, 'status_sent', { detail: { status } });
       }
       await journal.show(one.id);
     };
@@ -55,7 +55,7 @@ onJournals('journal statuses', (fixture) => {
       journal.open(one, 'accepted');
       for (const step of steps) {
         if (step === 'written') journal.step(one.id, 'written');
-        else journal.step(one.id, 'crm_told', { detail: { status: step } });
+        else journal.step(one.id, 'status_sent', { detail: { status: step } });
       }
     };
     record('new', 'written');
@@ -84,7 +84,7 @@ onJournals('journal statuses', (fixture) => {
         else if (step === 'uncertain')
           journal.step(one.id, 'rejected', { state: 'rejected', detail: { isCertain: false } });
         else if (step === 'rejected') journal.step(one.id, 'rejected', { state: 'rejected' });
-        else journal.step(one.id, 'crm_told', { detail: { status: step } });
+        else journal.step(one.id, 'status_sent', { detail: { status: step } });
       }
     };
     const expected = {
@@ -115,7 +115,7 @@ onJournals('journal statuses', (fixture) => {
     for (const messageId of ids) {
       const one = entry({ messageId });
       journal.open(one, 'accepted');
-      journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+      journal.step(one.id, 'status_sent', { detail: { status: 'pending' } });
     }
     await journal.show('wait for the flush');
     const found = await Promise.all([...ids, 'none'].map((id) => journal.lastStatus('loc1', id, 'another')));

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { HANDLE_KEYS, onJournals } from './journal.fixture.ts';
 import { createJournal } from './journal-sql.ts';
+import { storedName } from './stored-step-names.ts';
 
 onJournals('journal writes', (fixture) => {
   const { entry, count } = fixture;
@@ -70,7 +71,7 @@ onJournals('journal writes', (fixture) => {
     for (const one of entries) journal.open(one, 'accepted');
     await journal.show('wait for the flush');
     await clock.advance(1);
-    for (const one of entries) journal.step(one.id, 'mac_says', { state: 'delivered' });
+    for (const one of entries) journal.step(one.id, 'mac_reported', { state: 'delivered' });
     const { messages } = await journal.list({ limit: 200 });
     expect(messages.map(({ state }) => state)).toEqual(Array.from({ length: 75 }, () => 'delivered'));
     expect(messages.every(({ createdAt, updatedAt }) => updatedAt > createdAt)).toBe(true);
@@ -83,7 +84,7 @@ onJournals('journal writes', (fixture) => {
     journal.step(one.id, 'parked', { state: 'undeliverable', code: 'NO_CONTACT' });
     await clock.advance(1000);
     journal.open(one, 'received');
-    journal.step(one.id, 'crm_took_it', { state: 'delivered' });
+    journal.step(one.id, 'crm_accepted', { state: 'delivered' });
     expect(await journal.show('guid-1')).toMatchObject({ state: 'delivered', code: null });
     expect(await count('messages')).toBe(1);
   });
@@ -93,11 +94,11 @@ onJournals('journal writes', (fixture) => {
     const one = entry();
     journal.open(one, 'accepted');
     await clock.advance(0);
-    journal.step(one.id, 'crm_told', { detail: { status: 'pending' } });
+    journal.step(one.id, 'status_sent', { detail: { status: 'pending' } });
     expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBeUndefined();
     await clock.advance(20);
     await until(async () => (await journal.lastStatus('loc1', 'msg1', 'another')) === 'pending');
-    journal.step(one.id, 'crm_told', { detail: { status: 'failed' } });
+    journal.step(one.id, 'status_sent', { detail: { status: 'failed' } });
     expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('pending');
     await journal.flush();
     expect(await journal.lastStatus('loc1', 'msg1', 'another')).toBe('failed');
@@ -120,7 +121,7 @@ onJournals('journal writes', (fixture) => {
       const { clock, journal } = fixture;
       const tell = (id: string) => {
         journal.open(entry({ id, messageId: id }), 'accepted');
-        journal.step(id, 'crm_told', { detail: { status: 'pending' } });
+        journal.step(id, 'status_sent', { detail: { status: 'pending' } });
       };
       const isWritten = async (messageId: string) =>
         (await journal.lastStatus('loc1', messageId, 'another')) === 'pending';
@@ -148,15 +149,17 @@ onJournals('journal writes', (fixture) => {
       const { database, clock, journal } = fixture;
       for (let n = 0; n < 60; n++) journal.open(entry({ id: `many-${n}` }), 'accepted');
       await clock.advance(190);
-      for (let n = 0; n < 60; n++) journal.step(`many-${n}`, 'mac_says', { state: 'delivered' });
+      for (let n = 0; n < 60; n++) journal.step(`many-${n}`, 'mac_reported', { state: 'delivered' });
       await clock.advance(60);
       const stored = await until(async () => {
         const rows = await database.db.selectFrom('messages').select(['status', 'steps']).execute();
         return rows.length === 60 && rows;
       });
-      expect(stored.every(({ status, steps }) => status === 'delivered' && steps?.includes('mac_says'))).toBe(
-        true,
-      );
+      expect(
+        stored.every(
+          ({ status, steps }) => status === 'delivered' && steps?.includes(storedName('mac_reported')),
+        ),
+      ).toBe(true);
       expect(await database.db.selectFrom('message_steps').selectAll().execute()).toEqual([]);
     });
   });
@@ -165,7 +168,7 @@ onJournals('journal writes', (fixture) => {
     const { clock, journal } = fixture;
     for (let n = 0; n < 60; n++) {
       journal.open(entry({ id: `many-${n}`, messageId: `many-${n}` }), 'accepted');
-      journal.step(`many-${n}`, 'crm_told', { detail: { status: 'pending' } });
+      journal.step(`many-${n}`, 'status_sent', { detail: { status: 'pending' } });
     }
     await clock.advance(50);
     await until(async () => (await journal.lastStatus('loc1', 'many-59', 'another')) === 'pending');
@@ -204,7 +207,7 @@ onJournals('journal writes', (fixture) => {
       handleKeys: HANDLE_KEYS,
     });
     const readAll = () => Promise.all(Array.from({ length: 50 }, () => counting.lastInbound(0)));
-    counting.step('of-another-node', 'mac_says', { state: 'delivered' });
+    counting.step('of-another-node', 'mac_reported', { state: 'delivered' });
     await readAll();
     // The first read writes; the others share the next write, because something may have changed since the first began.
     expect(commits).toBe(2);
@@ -247,12 +250,12 @@ onJournals('journal writes', (fixture) => {
     for (let n = 0; n < 60; n++) node.journal.open(entry({ id: `many-${n}` }), 'accepted');
     node.isOffline = true;
     await node.journal.flush();
-    node.journal.step(id, 'mac_says', { state: 'delivered' });
+    node.journal.step(id, 'mac_reported', { state: 'delivered' });
     node.isOffline = false;
     await clock.advance(50);
     node.journal.open(entry({ id }), 'accepted');
     const trail = await node.journal.show(id);
-    expect(trail?.steps.map(({ step }) => step).toSorted()).toEqual(['accepted', 'mac_says', 'written']);
+    expect(trail?.steps.map(({ step }) => step).toSorted()).toEqual(['accepted', 'mac_reported', 'written']);
     await node.journal.close();
   });
 

@@ -179,7 +179,7 @@ describe('GET /operator/messages/:id', () => {
     const { journal, call } = await start();
     const one = entry();
     journal.open(one, 'accepted');
-    journal.step(one.id, 'mac_says', { state: 'failed', code: 'TIMEOUT', detail: { status: 'failed' } });
+    journal.step(one.id, 'mac_reported', { state: 'failed', code: 'TIMEOUT', detail: { status: 'failed' } });
     for (const id of [one.id, 'msg1'])
       expect((await call('GET', `/operator/messages/${id}`)).body).toMatchObject({
         id: one.id,
@@ -187,7 +187,7 @@ describe('GET /operator/messages/:id', () => {
         code: 'TIMEOUT',
         steps: [
           { step: 'accepted', detail: null, at: expect.stringMatching(/Z$/) },
-          { step: 'mac_says', detail: { status: 'failed', code: 'TIMEOUT' } },
+          { step: 'mac_reported', detail: { status: 'failed', code: 'TIMEOUT' } },
         ],
       });
   });
@@ -196,13 +196,13 @@ describe('GET /operator/messages/:id', () => {
     const { journal, clock, call } = await start();
     const [first, second] = [entry(), entry()];
     journal.open(first, 'accepted');
-    journal.step(first.id, 'mac_says', { state: 'delivered', detail: { status: 'delivered' } });
+    journal.step(first.id, 'mac_reported', { state: 'delivered', detail: { status: 'delivered' } });
     await clock.advance(1000);
     journal.open(second, 'rejected', { state: 'rejected', code: 'LOCATION_NOT_CONNECTED' });
     expect((await call('GET', '/operator/messages/msg1')).body).toMatchObject({
       id: second.id,
       requests: [
-        { id: first.id, status: 'delivered', steps: [{ step: 'accepted' }, { step: 'mac_says' }] },
+        { id: first.id, status: 'delivered', steps: [{ step: 'accepted' }, { step: 'mac_reported' }] },
         { id: second.id, status: 'rejected', steps: [{ step: 'rejected' }] },
       ],
     });
@@ -272,7 +272,7 @@ describe('POST /operator/messages/:id/redeliver', () => {
   it('I10 tells the Mac that it may try an outbound message again, which ended the agent', async () => {
     const { journal, call, asked } = await start();
     journal.open(entry({ id: 'out1' }), 'accepted');
-    journal.step('out1', 'mac_says', { state: 'failed', code: 'SET_ASIDE' });
+    journal.step('out1', 'mac_reported', { state: 'failed', code: 'SET_ASIDE' });
     journal.open(entry({ id: 'out2' }), 'rejected', { state: 'rejected', code: 'SET_ASIDE' });
     expect(await call('POST', '/operator/messages/msg1/redeliver')).toMatchObject({ status: 202 });
     expect(asked).toEqual([['loc1', { seq: 0, messageId: 'msg1' }]]);
@@ -281,7 +281,7 @@ describe('POST /operator/messages/:id/redeliver', () => {
   it('I10 keeps an outbound message set aside while its Mac is not connected', async () => {
     const { journal, call, released } = await start('not_connected');
     journal.open(entry({ id: 'out1' }), 'accepted');
-    journal.step('out1', 'mac_says', { state: 'failed', code: 'SET_ASIDE' });
+    journal.step('out1', 'mac_reported', { state: 'failed', code: 'SET_ASIDE' });
     expect((await call('POST', '/operator/messages/out1/redeliver')).status).toBe(409);
     expect(released).toEqual([]);
   });

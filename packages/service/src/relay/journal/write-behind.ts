@@ -7,6 +7,7 @@ import { rankOf } from './journal.ts';
 import type { MessageState, NewEntry, Recorded, StepName } from './journal.ts';
 import type { Batch, Unwritten, WriteBatch } from './journal-sql-writer.ts';
 import type { RecentEvents } from './recent-events.ts';
+import { storedName } from './stored-step-names.ts';
 
 export interface WriteBehindDeps {
   readonly write: WriteBatch;
@@ -84,7 +85,7 @@ export class WriteBehind {
     if (recorded.state !== undefined) setState(unwritten, now, recorded.state, recorded.code);
     if (recorded.contactId !== undefined) unwritten.contactHash = this.#contactHash(recorded.contactId);
     if (recorded.message !== undefined) unwritten.message = recorded.message;
-    if (recorded.isRepeat === true && step === 'crm_told' && recorded.detail?.['status'] === 'delivered')
+    if (recorded.isRepeat === true && step === 'status_sent' && recorded.detail?.['status'] === 'delivered')
       unwritten.isDeliveredRepeat = true;
     this.#step(now, unwritten, step, recorded);
   }
@@ -123,11 +124,12 @@ export class WriteBehind {
 
   #step(at: number, { id, steps }: Unwritten, step: StepName, recorded: Recorded): void {
     const detail = detailOf(recorded);
-    steps.push(detail === undefined ? [at, step] : [at, step, detail]);
+    const stored = storedName(step);
+    steps.push(detail === undefined ? [at, stored] : [at, stored, detail]);
     this.#recent.add(at, id, step, recorded);
     if (this.#failing) this.#flushWithin(this.#flushMs);
     else if (this.#isBusy) this.#flushWithin(BUSY_FLUSH_MS);
-    else this.#flushWithin(step === 'crm_told' ? ACCEPTED_FLUSH_MS : this.#flushMs);
+    else this.#flushWithin(step === 'status_sent' ? ACCEPTED_FLUSH_MS : this.#flushMs);
   }
 
   #flushWithin(ms: number): void {

@@ -33,7 +33,7 @@ describe('a repeated request', () => {
     for (const id of ids)
       expect(await reports.reported(lease(), frame(id))).toEqual({ outcome: 'delivered' });
     expect(said(updates)).toEqual(['pending', 'delivered']);
-    expect(steps.filter(([, step]) => step === 'mac_says').map(([id]) => id)).toEqual(ids);
+    expect(steps.filter(([, step]) => step === 'mac_reported').map(([id]) => id)).toEqual(ids);
   });
 
   it('A5 is a new attempt while the failure of the first one is still being delivered', async () => {

@@ -121,7 +121,7 @@ describe('the CRM receives', () => {
     });
     expect(await reports.reported(lease(), frame(unauthorised))).toEqual({ outcome: 'skipped' });
     expect(logs).toEqual([]);
-    expect(steps.map(([, step]) => step)).toEqual(['mac_says', 'mac_says']);
+    expect(steps.map(([, step]) => step)).toEqual(['mac_reported', 'mac_reported']);
   });
 
   it.each([

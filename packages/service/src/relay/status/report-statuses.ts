@@ -133,7 +133,7 @@ class QueuedReports implements StatusReports {
       return Promise.resolve({ outcome: 'rejected', reason: 'this request belongs to another location' });
     const { status, error, guid } = frame;
     if (!request.isReported)
-      this.#deps.journal.step(frame.requestId, 'mac_says', {
+      this.#deps.journal.step(frame.requestId, 'mac_reported', {
         state: status,
         ...(error && { code: error.code }),
         detail: { status, ...(guid !== undefined && { guid }) },

@@ -155,7 +155,7 @@ export class StatusSender {
       attempt.lastStatus = status;
       if (delivery.source === 'terminal') this.#timeTerminal(requestId);
       const isPending = status === 'pending' && attempt.terminal === undefined;
-      this.#deps.journal.step(requestId, 'crm_told', {
+      this.#deps.journal.step(requestId, 'status_sent', {
         ...(isPending && { state: 'pending' }),
         detail: { status },
         message: { locationId, messageId },
