@@ -39,11 +39,9 @@ import { readMacFrame } from '@footbridge/service/relay/macs/read-mac-frame';
 import { composeMessage } from '@footbridge/service/relay/inbound/compose-message';
 import { isSameText } from '@footbridge/service/relay/inbound/match-message';
 import { optOutWord } from '@footbridge/service/features/opt-out/opt-out-word';
-import { asReply } from '@footbridge/service/relay/webhook/as-reply';
-import { checkAttachments } from '@footbridge/service/relay/webhook/check-attachments';
+import { asReply, checkAttachments, checkType } from '@footbridge/service/relay/webhook/check-message';
 import { createPhones } from '@footbridge/service/relay/people/phones';
-import { checkType } from '@footbridge/service/relay/webhook/check-type';
-import { pickFields, receivedNames } from '@footbridge/service/relay/webhook/pick-fields';
+import { pickFields, receivedNames } from '@footbridge/service/relay/webhook/webhook-request';
 
 import { amr, caf, conversionReply, iso, ogg, picture, png, signatures, tiff, zip } from './files.ts';
 import type { Make } from './make.ts';

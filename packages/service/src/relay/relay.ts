@@ -15,7 +15,7 @@ import type { KeyedHash } from './people/keyed-hash.ts';
 import type { Phones } from './people/phones.ts';
 import type { Switchboard } from './switchboard/switchboard.ts';
 import type { HandleAppEvent } from './webhook/app-events.ts';
-import type { IsSuppressed } from './webhook/check-opt-out.ts';
+import type { IsSuppressed } from './webhook/check-message.ts';
 import type { HandledRequest } from './webhook/webhook-route.ts';
 
 /** What features see of the relay: its rooms, the slots that they fill, and what happens there. */

@@ -6,7 +6,7 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../platform/errors.ts';
 import { OwnerUnknownError, UncertainSendError } from '../switchboard/switchboard.ts';
-import { Rejection } from './rejection.ts';
+import { Rejection } from './webhook-outcome.ts';
 
 export interface Forwarding {
   /**

@@ -3,7 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import { EngineError } from '../../platform/errors.ts';
-import { Rejection } from './rejection.ts';
+import { Rejection } from './webhook-outcome.ts';
 
 export interface Contacts {
   /**

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
+import { isLimiterLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Texts } from '../journal/texts.ts';
@@ -10,48 +11,40 @@ import type { Journal } from '../journal/journal-sql.ts';
 import type { TrustedKey } from '../keys/keys.ts';
 import type { KEYS } from '../keys/settings.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import type { Verdict } from '../../platform/limits/limits.ts';
+import type { Limit, Limits, Verdict } from '../../platform/limits/limits.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
-import { asReply } from './as-reply.ts';
-import { callerOf } from './caller-of.ts';
-import { ageCheck } from './check-age.ts';
-import type { CheckAge } from './check-age.ts';
-import { checkAttachments } from './check-attachments.ts';
-import { checkContentType } from './check-content-type.ts';
-import { checkLength } from './check-length.ts';
-import { checkOptOut } from './check-opt-out.ts';
-import type { IsSuppressed } from './check-opt-out.ts';
+import { ageCheck, checkMessage } from './check-message.ts';
+import type { CheckDeps } from './check-message.ts';
+import { callerOf, pickFields, pickLocation } from './webhook-request.ts';
 import type { Phones } from '../people/phones.ts';
-import { checkShape } from './check-shape.ts';
-import { checkType } from './check-type.ts';
 import { forward } from './forward.ts';
 import type { ForwardDeps } from './forward.ts';
-import { logRequest } from './log-request.ts';
-import { recordAccepted, recordDelivered, recordRejected, recordUnsent } from './record-request.ts';
+import {
+  logRequest,
+  recordAccepted,
+  recordDelivered,
+  recordRejected,
+  recordUnsent,
+} from './record-request.ts';
 import type { Received } from './record-request.ts';
-import { rateLimit } from './limit-rate.ts';
-import type { RateDeps } from './limit-rate.ts';
-import type { Contacts, LookUpDeps } from './look-up-phone.ts';
-import { pickFields, pickLocation } from './pick-fields.ts';
-import type { Fields } from './pick-fields.ts';
+import type { Contacts } from './look-up-phone.ts';
+import type { Fields, WebhookRequest } from './webhook-request.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
-import { Rejection } from './rejection.ts';
-import { requireFields } from './require-fields.ts';
+import { Rejection } from './webhook-outcome.ts';
 import { reportFailure, reportRejection } from './report-rejection.ts';
 import type { StatusReports } from './report-rejection.ts';
 import { SignatureCheck } from '../keys/verify-signature.ts';
 import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
 import type { WEBHOOK } from './settings.ts';
 import type { WebhookOutcome } from './webhook-outcome.ts';
-import type { WebhookRequest } from './webhook-request.ts';
 
 /** The journal has the times of all nodes. */
 const CLOCK_SKEW_MS = 10_000;
 
-export interface OutboundDeps
-  extends Omit<SignatureDeps, 'unsignedPerMinute'>, RateDeps, LookUpDeps, ForwardDeps {
+export interface OutboundDeps extends Omit<SignatureDeps, 'unsignedPerMinute'>, CheckDeps, ForwardDeps {
+  readonly limits: Pick<Limits, 'take'>;
   readonly contacts: Contacts;
   readonly reports: StatusReports;
   readonly journal: Pick<Journal, 'open' | 'step' | 'wasDelivered'>;
@@ -60,7 +53,6 @@ export interface OutboundDeps
   /** Called when a message is not sent because another device has delivered it. */
   readonly onDelivered?: () => void;
   readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
-  readonly optOuts: Slot<IsSuppressed>;
   readonly phones: Pick<Phones, 'normal' | 'recorded'>;
   readonly texts: Slot<Pick<Texts, 'take'>>;
   /** Undefined: every webhook is sent. */
@@ -232,51 +224,18 @@ const nameOf = ({ rawBody }: WebhookRequest, { locationId, messageId }: Fields):
   id: messageId ?? `sha256:${hash('sha256', rawBody)}`,
 });
 
-/** Runs every check of a signed message in order. Returns the frame for the Mac, or the first rejection. */
-async function checkMessage(
-  { request, fields, traceparent }: Received,
-  checkAge: CheckAge,
-  deps: OutboundDeps,
-): Promise<{ locationId: LocationId; frame: SendFrame } | Rejection> {
-  const unreadable =
-    checkContentType(request.contentType) ??
-    checkShape(request.body) ??
-    checkType(fields, deps.settings.acceptedTypes);
-  if (unreadable !== undefined) return unreadable;
+type LimitRate = (request: {
+  readonly locationId: string | undefined;
+  readonly address: string;
+}) => Promise<Verdict> | Verdict;
 
-  const complete = await requireFields(request.body, fields, deps);
-  if (complete instanceof Rejection) return complete;
-  const { locationId, contactId, message } = complete;
-
-  const attachments = checkAttachments(complete.attachments);
-  if (attachments instanceof Rejection) return attachments;
-
-  const tooLong = checkLength(message, deps.settings.messageMaxLength);
-  if (tooLong !== undefined) return tooLong;
-
-  const phone = deps.phones.normal(complete.phone);
-  if (phone === undefined) return new Rejection('RECIPIENT_PHONE_INVALID');
-
-  const tooOld = checkAge(fields.writtenAt);
-  if (tooOld !== undefined) return tooOld;
-
-  const optedOut = await checkOptOut(deps.optOuts.value, locationId, phone);
-  if (optedOut !== undefined) return optedOut;
-
-  const { requestId, channel } = request;
-  const messageId = fields.messageId ?? null;
-  return {
-    locationId,
-    frame: {
-      type: 'send',
-      requestId,
-      messageId,
-      contactId,
-      phone,
-      message: deps.settings.sendAltId ? asReply(message, fields.replyToAltId) : message,
-      attachments,
-      channel,
-      ...(traceparent !== undefined && { traceparent }),
-    },
-  };
+/** Counts a signed request by location, or by address when the location id is missing or malformed (L1, L3). */
+function rateLimit({ limits, settings }: Pick<OutboundDeps, 'limits' | 'settings'>): LimitRate {
+  const perMinute = { max: settings.webhookPerMinute, windowSec: 60 };
+  const byLocation: Limit = { name: 'webhook', ...perMinute };
+  const byAddress: Limit = { name: 'webhook-address', ...perMinute };
+  return ({ locationId, address }) =>
+    locationId === undefined || (settings.validateLocationId && !isLimiterLocationId(locationId))
+      ? limits.take(byAddress, address)
+      : limits.take(byLocation, locationId);
 }

@@ -1,17 +1,15 @@
 import { parseFooter } from '@footbridge/protocol/footer';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { messageKind } from '@footbridge/protocol/message-kind';
-
+import type { Log } from '@footbridge/runtime/log';
 import type { TrustedKey } from '../keys/keys.ts';
 import type { NewEntry, StepDetail } from '../journal/journal.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Phones } from '../people/phones.ts';
 import type { Unsent } from './forward.ts';
-import type { Fields } from './pick-fields.ts';
-import type { Rejection } from './rejection.ts';
-import { userOf } from './user-of.ts';
-import type { WebhookRequest } from './webhook-request.ts';
+import type { Fields, WebhookRequest } from './webhook-request.ts';
+import type { Rejection } from './webhook-outcome.ts';
 
 /** The phone number of a rejected message was not checked: it may be any text. */
 const PHONE = /^\+?[\d ().-]{5,25}$/;
@@ -119,3 +117,35 @@ const MAX_READ = 50_000;
 
 const mayCarryFooter = (message: string): boolean =>
   message.length <= MAX_READ && (message.includes('svc-metadata') || message.includes('[[SVMD:'));
+
+/** The log line of a signed request: `code` tells why it was not sent. A request that failed a check may lack any of the ids. */
+export function logRequest(log: Log, { request, fields }: Received, rejection?: Rejection): void {
+  log.info(
+    {
+      event: 'webhook.handled',
+      requestId: request.requestId,
+      locationId: fields.locationId,
+      messageId: fields.messageId,
+      ...userOf(fields),
+      code: rejection?.code,
+    },
+    'webhook handled',
+  );
+}
+
+const MAX_USER_ID = 64;
+const PLAIN = /^[\x20-\x7e]{0,64}$/;
+
+/** The CRM's user for log and journal: recorded, never interpreted (W10). */
+export function userOf({ userId }: Pick<Fields, 'userId'>): { readonly userId?: string } {
+  return userId === undefined ? {} : { userId: printable(userId) };
+}
+
+function printable(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text
+    .slice(0, MAX_USER_ID * 2)
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
+    .slice(0, MAX_USER_ID)
+    .toWellFormed();
+}

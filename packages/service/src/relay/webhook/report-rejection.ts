@@ -2,8 +2,8 @@ import { statusEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { LocationId, MessageId, RequestId } from '@footbridge/protocol/ids';
 
-import type { Fields } from './pick-fields.ts';
-import type { Rejection } from './rejection.ts';
+import type { Fields } from './webhook-request.ts';
+import type { Rejection } from './webhook-outcome.ts';
 
 export interface StatusReports {
   /** Reports `failed` to the CRM when the location has a token. Returns at once, never throws (A7, A8). */

@@ -1,11 +1,26 @@
+import { codeEntry } from '@footbridge/protocol/codes';
+import type { WebhookCode } from '@footbridge/protocol/codes';
 import type { LocationId, RequestId } from '@footbridge/protocol/ids';
-
 import type { Verdict } from '../../platform/limits/limits.ts';
-import type { Rejection } from './rejection.ts';
 import type { SignatureFault } from '../keys/verify-signature.ts';
 import type { Channel } from './webhook-request.ts';
 
-/** What became of a webhook. `edges/http/webhook-response.ts` renders it. */
+/** Why a webhook was not forwarded. A value, not an exception: rejecting a request is an expected outcome. */
+export class Rejection {
+  readonly code: WebhookCode;
+  /** The `error` field of the response. */
+  readonly label: string;
+  /** Further fields of the response. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: WebhookCode, details: Record<string, unknown> = {}, label?: string) {
+    this.code = code;
+    this.label = label ?? codeEntry(code, 'webhook')?.label ?? code;
+    this.details = details;
+  }
+}
+
+/** What became of a webhook. `webhook-response.ts` renders it. */
 export type WebhookOutcome =
   | {
       readonly kind: 'sent';
