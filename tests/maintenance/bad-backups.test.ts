@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
-import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
+import { migrateSqlite } from '@footbridge/service/platform/sql/migrate';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { startService } from '@footbridge/testkit/service';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

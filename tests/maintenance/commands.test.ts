@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { EXIT } from '@footbridge/cli/cli-error';
-import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
+import { migrateSqlite } from '@footbridge/service/platform/sql/migrate';
 import { MIGRATIONS } from '@footbridge/service/platform/sql/migrations';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -3,7 +3,7 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { migrateSqlite } from '@footbridge/service/platform/sql/migrate-sqlite';
+import { migrateSqlite } from '@footbridge/service/platform/sql/migrate';
 import { giveToFolderOwner } from '@footbridge/service/platform/sql/private-file';
 
 import type { RowsRecord } from './backup-records.ts';

@@ -40,7 +40,7 @@ import type { Listener } from './platform/http/listener.ts';
 import { operatorHosts } from './platform/http/settings.ts';
 import { lateClockGuard } from './platform/late-clock-guard.ts';
 import type { LateClockGuard } from './platform/late-clock-guard.ts';
-import { countRejections } from './platform/limits/count-rejections.ts';
+import { countRejections } from './platform/limits/limits.ts';
 import { lockData } from './platform/lock-data.ts';
 import { createMetrics } from './platform/metrics/metrics.ts';
 import type { Metrics } from './platform/metrics/metrics.ts';

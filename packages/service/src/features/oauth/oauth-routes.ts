@@ -5,7 +5,7 @@ import { RequestError } from '../../platform/errors.ts';
 import type { InstallOutcome } from './install-app.ts';
 import type { OAuthApp } from './settings.ts';
 import type { Limit, Limits } from '../../platform/limits/limits.ts';
-import { rateLimitHeaders } from '../../platform/http/rate-limit-headers.ts';
+import { rateLimitHeaders } from '../../platform/http/error-response.ts';
 import { addressKey } from '../../platform/http/client-address.ts';
 import { oauthPage } from './oauth-page-http.ts';
 import { renderError } from '../../platform/http/render-error.ts';

@@ -1,3 +1,5 @@
+import type { Verdict } from '../limits/limits.ts';
+
 /** A request that is not served, in the terms of the error catalogue. */
 export interface HttpError {
   readonly status: number;
@@ -35,4 +37,15 @@ export function errorResponse(error: HttpError, requestId?: string): ErrorRespon
       ...(status >= 500 && requestId !== undefined && { requestId }),
     }),
   };
+}
+
+/** The rate limit headers of a response (L2). A rejected caller also gets `Retry-After`. */
+export function rateLimitHeaders(verdict: Verdict): Record<string, string> {
+  const headers: Record<string, string> = {
+    'RateLimit-Limit': String(verdict.limit),
+    'RateLimit-Remaining': String(verdict.remaining),
+    'RateLimit-Reset': String(verdict.resetSec),
+  };
+  if (!verdict.allowed) headers['Retry-After'] = String(verdict.resetSec);
+  return headers;
 }

@@ -9,7 +9,7 @@ import { createServer } from '@footbridge/runtime/node-http';
 import { HTTP_CONNECTIONS } from '../budgets.ts';
 import type { Budget } from '../budgets.ts';
 import { OnePerTick } from '../one-per-tick.ts';
-import { boundBodyParts } from './body-parts.ts';
+import { boundBodyParts } from './request-body.ts';
 import { Connections } from './connections.ts';
 import type { Connection } from './connections.ts';
 import { errorResponse } from './error-response.ts';

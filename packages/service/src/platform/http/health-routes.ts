@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-
 import { RequestError } from '../errors.ts';
-import { hasFailed, runChecks } from './health-checks.ts';
-import type { HealthCheck } from './health-checks.ts';
 import type { Limit, Limits } from '../limits/limits.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rateLimitHeaders } from './error-response.ts';
 import { addressKey } from './client-address.ts';
 
 export interface HealthDeps {
@@ -42,3 +39,21 @@ export function healthRoutes(deps: HealthDeps) {
     });
   };
 }
+
+/** A dependency of the service. `check` rejects when it is unavailable. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly check: () => Promise<void>;
+}
+
+export type HealthResults = Readonly<Record<string, 'ok' | 'fail'>>;
+
+/** Runs all checks at the same time. Never rejects. */
+export async function runChecks(checks: readonly HealthCheck[]): Promise<HealthResults> {
+  const results = await Promise.allSettled(checks.map(({ check }) => check()));
+  return Object.fromEntries(
+    checks.map(({ name }, index) => [name, results[index]?.status === 'fulfilled' ? 'ok' : 'fail']),
+  );
+}
+
+export const hasFailed = (results: HealthResults): boolean => Object.values(results).includes('fail');

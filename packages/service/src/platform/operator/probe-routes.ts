@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
-import { hasFailed, runChecks } from '../http/health-checks.ts';
-import type { HealthCheck } from '../http/health-checks.ts';
+import { hasFailed, runChecks } from '../http/health-routes.ts';
+import type { HealthCheck } from '../http/health-routes.ts';
 
 export interface ProbeDeps {
   readonly draining: () => boolean;

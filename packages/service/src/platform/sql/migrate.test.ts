@@ -14,7 +14,7 @@ import { createAssetIndex } from '../../relay/assets/asset-index-sql.ts';
 import { Guids } from '../../relay/inbound/guids-sql.ts';
 import { createJournal } from '../../relay/journal/journal-sql.ts';
 import { keyedHash } from '../../relay/people/keyed-hash.ts';
-import { migrateSqlite } from './migrate-sqlite.ts';
+import { migrateSqlite } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { openDatabase, reason } from './open-database.ts';
 import { openSqlite } from './sqlite-dialect.ts';

@@ -1,8 +1,9 @@
-import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Migration } from 'kysely/migration';
-
+import type { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
 
 export interface MigrateOptions {
   /** The last migration to apply. Default: all. */
@@ -36,3 +37,10 @@ export const compareMigrations = (applied: readonly string[]): MigrationDifferen
   pending: Object.keys(MIGRATIONS).filter((name) => !applied.includes(name)),
   unknown: applied.filter((name) => !Object.hasOwn(MIGRATIONS, name)),
 });
+
+/** Applies migrations to an open SQLite database, which stays open. */
+export const migrateSqlite = (database: DatabaseSync, options: MigrateOptions = {}): Promise<void> =>
+  migrate(
+    new Kysely({ dialect: sqliteDialect(database, { onCheckpointError() {}, onWaiting() {} }) }),
+    options,
+  );

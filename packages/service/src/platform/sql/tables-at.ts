@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-import { migrateSqlite } from './migrate-sqlite.ts';
+import { migrateSqlite } from './migrate.ts';
 
 export interface TableShape {
   readonly name: string;

@@ -13,7 +13,7 @@ import type { BroadcastMessage } from '../../platform/changes/broadcast-redis.ts
 import { createMemoryBroadcast } from '../../platform/changes/broadcast-memory.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import { createMemoryChanges } from '../../platform/changes/changes-memory.ts';
-import type { HealthCheck } from '../../platform/http/health-checks.ts';
+import type { HealthCheck } from '../../platform/http/health-routes.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { MessageEvents } from '../journal/message-events.ts';
 import { createMemoryMessageEvents } from '../journal/message-events-memory.ts';

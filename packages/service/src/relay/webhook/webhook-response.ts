@@ -2,9 +2,8 @@ import { codeEntry } from '@footbridge/protocol/codes';
 
 import type { WebhookOutcome } from './webhook-outcome.ts';
 import type { Channel } from './webhook-request.ts';
-import { errorResponse } from '../../platform/http/error-response.ts';
+import { errorResponse, rateLimitHeaders } from '../../platform/http/error-response.ts';
 import type { ErrorResponse } from '../../platform/http/error-response.ts';
-import { rateLimitHeaders } from '../../platform/http/rate-limit-headers.ts';
 
 export interface WebhookResponse extends ErrorResponse {
   /** From the catalogue; empty where the contract has none. */

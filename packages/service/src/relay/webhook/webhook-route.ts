@@ -9,7 +9,7 @@ import type { SignatureFault } from '../keys/verify-signature.ts';
 import type { WebhookOutcome } from './webhook-outcome.ts';
 import type { Channel } from './webhook-request.ts';
 import { BUDGETS } from '../../platform/budgets.ts';
-import { BodyMemory } from '../../platform/http/body-memory.ts';
+import { BodyMemory } from '../../platform/http/request-body.ts';
 import { BoundedShare } from '../../platform/http/bounded-share.ts';
 import { addressKey } from '../../platform/http/client-address.ts';
 import { parseBody, readBody } from './webhook-body.ts';

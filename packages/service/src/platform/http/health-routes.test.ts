@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { hasFailed, runChecks } from './health-checks.ts';
+import { hasFailed, runChecks } from './health-routes.ts';
 
 const ok = { name: 'store', check: async () => {} };
 const failing = { name: 'redis', check: () => Promise.reject(new Error('unavailable')) };
