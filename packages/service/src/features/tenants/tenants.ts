@@ -12,6 +12,7 @@ import type { LineTraffic, Problem, TenantFacts, TenantPath } from './tenant-pat
 export interface TenantLocation {
   readonly locationId: string;
   readonly license: string | null;
+  /** A Mac of the license claimed the location, and the operator has not confirmed it. */
   readonly claimed: boolean;
   readonly connected: {
     readonly name: string;
@@ -34,10 +35,10 @@ export interface TenantsDeps {
   readonly now: () => number;
 }
 
-export interface Tenant extends TenantPath {
-  readonly license: string | null;
-  /** A Mac of the license claimed the location, and the operator has not confirmed it. */
-  readonly claimed: boolean;
+/** What is shown of a location as it is. */
+type Shown = Pick<TenantLocation, 'license' | 'claimed'>;
+
+export interface Tenant extends TenantPath, Shown {
   readonly liveness: Liveness | null;
 }
 
@@ -68,25 +69,25 @@ export interface TenantsPage {
 }
 
 /** Lists the tenants with the state of every link between the CRM and the customer, those with a problem first. */
-export async function listTenants(deps: TenantsDeps, query: TenantsQuery): Promise<TenantsPage> {
+export async function readTenants(deps: TenantsDeps, query: TenantsQuery): Promise<TenantsPage> {
   const wanted = (query.search ?? '').toLowerCase();
   const all = await tenantFacts(deps, query);
   // The last webhook never breaks a link, so it is read only for the tenants that are shown.
   const own = all.map((one) => ({ ...one, isBroken: brokenLinks(one.facts).length > 0 }));
   const broken = own.filter(({ isBroken }) => isBroken);
-  const found = [...broken, ...own.filter(({ isBroken }) => !isBroken)].filter(({ facts, license }) =>
-    `${facts.locationId} ${license ?? ''}`.toLowerCase().includes(wanted),
+  const found = [...broken, ...own.filter(({ isBroken }) => !isBroken)].filter(({ facts, shown }) =>
+    `${facts.locationId} ${shown.license ?? ''}`.toLowerCase().includes(wanted),
   );
   const rest = found.filter(({ isBroken, facts }) =>
     isAfter(query.after, { isBroken, id: facts.locationId }),
   );
-  const shown = rest.slice(0, query.limit);
-  const last = rest.length > query.limit ? shown.at(-1) : undefined;
-  const lastWebhooks = await deps.journal.lastWebhooks(shown.map(({ facts }) => facts.locationId));
+  const page = rest.slice(0, query.limit);
+  const last = rest.length > query.limit ? page.at(-1) : undefined;
+  const lastWebhooks = await deps.journal.lastWebhooks(page.map(({ facts }) => facts.locationId));
   return {
-    tenants: shown.map(({ facts, license, claimed }) => {
+    tenants: page.map(({ facts, shown }) => {
       const path = tenantPath({ ...facts, lastWebhookAt: lastWebhooks.get(facts.locationId) ?? null });
-      return { ...path, license, claimed, liveness: livenessOf(path.broken) };
+      return { ...path, ...shown, liveness: livenessOf(path.broken) };
     }),
     next: last === undefined ? undefined : { isBroken: last.isBroken, id: last.facts.locationId },
     total: own.length,
@@ -121,12 +122,11 @@ export function lineOf(
 async function tenantFacts(
   deps: Omit<TenantsDeps, 'journal'>,
   { mayAccess }: Pick<TenantsQuery, 'mayAccess'>,
-): Promise<{ facts: TenantFacts; license: string | null; claimed: boolean }[]> {
+): Promise<{ facts: TenantFacts; shown: Shown }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
   const privateTokenOf = await deps.privateTokenCheck();
   return locations.map((location) => ({
-    license: location.license,
-    claimed: location.claimed,
+    shown: { license: location.license, claimed: location.claimed },
     facts: factsOf(deps, location, tokenOf(location, privateTokenOf)),
   }));
 }
