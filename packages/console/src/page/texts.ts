@@ -304,8 +304,8 @@ export const AUDIT_TEXTS = {
   older: 'Load older entries',
 } as const;
 
-/** The actions of the audit log, in words. */
-export const ACTION_WORDS: Readonly<Record<string, string>> = {
+/** The actions of the audit log that need other words than their own. */
+const ACTION_WORDS: Readonly<Record<string, string>> = {
   'license.created': 'created a license',
   'license.changed': 'changed a license',
   'device.activated': 'took a seat',
@@ -331,31 +331,29 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   'capture.started': 'showed texts for 15 minutes',
   'capture.stopped': 'hid texts again',
 };
+/** Returns `changed retention` for `retention.changed`. */
+export const actionWords = (action: string): string =>
+  ACTION_WORDS[action] ?? action.split('.').toReversed().join(' ').replaceAll('_', ' ');
 
-/** The kinds of issues. */
-export const ISSUE_NAMES: Readonly<Record<string, string>> = {
-  mac_offline: 'Mac offline',
-  messages_signed_out: 'Messages signed out',
-  messages_not_running: 'Messages not running',
+/** The kinds of issues that need other words than their own. */
+const ISSUE_NAMES: Readonly<Record<string, string>> = {
   store_unreadable: 'Message store unreadable',
   permission_lost: 'Permission missing',
-  grant_revoked: 'Grant revoked',
-  tokens_unreadable: 'Tokens unreadable',
   token_ambiguous: 'Token of one location, several locations',
   crm_rejecting: 'CRM rejects calls',
   queue_old: 'Messages waiting on the Mac',
   sends_failing: 'Texts fail',
   line_silent: 'Unusual silence',
   canary_failed: 'Test texts do not arrive',
-  signatures_rejected: 'Signatures rejected',
   deliveries_uncertain: 'Delivery uncertain',
-  messages_set_aside: 'Messages set aside',
   seats_exhausted: 'No free seat',
   location_contended: 'Several Macs claim one location',
-  disk_almost_full: 'Disk almost full',
   clock_doubtful: 'Clock in doubt',
   nodes_separate: 'Nodes do not find each other',
 };
+/** Returns `Mac offline` for `mac_offline`. */
+export const issueName = (kind: string): string =>
+  ISSUE_NAMES[kind] ?? kind.replace(/^./, (first) => first.toUpperCase()).replaceAll('_', ' ');
 
 /** The hops of a message. */
 export const HOP_NAMES: Readonly<Record<string, string>> = {

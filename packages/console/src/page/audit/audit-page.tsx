@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 
 import { Problem, TableHead, TableRow } from '../controls.tsx';
 import { call } from '../session.ts';
-import { ACTION_WORDS, AUDIT_TEXTS, TEXTS } from '../texts.ts';
+import { actionWords, AUDIT_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import { useData } from '../use-data.ts';
@@ -73,7 +73,7 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
             <td class="who">
               <bdi>{actor === 'mac' ? AUDIT_TEXTS.mac : (name ?? AUDIT_TEXTS.earlier)}</bdi>
             </td>
-            <td>{ACTION_WORDS[action] ?? action}</td>
+            <td>{actionWords(action)}</td>
             <td>
               <bdi class="id">{target}</bdi>
             </td>

@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals';
 import { NextPageLink } from '../next-page.tsx';
 import { PageButtons } from '../page-buttons.tsx';
 import { follow, hrefOf } from '../route.ts';
-import { ISSUE_NAMES, TEXTS } from '../texts.ts';
+import { issueName, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Words } from '../words.tsx';
@@ -64,7 +64,7 @@ function IssueCard({ issue: { kind, sentence, action, since, locationIds } }: { 
       <p class="issue-head">
         <span class="chip chip-bad">
           <Icon name="bolt" />
-          {ISSUE_NAMES[kind] ?? kind}
+          {issueName(kind)}
         </span>
         <span class="hint">{TEXTS.since(timeText(since))}</span>
       </p>
