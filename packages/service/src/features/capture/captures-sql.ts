@@ -1,6 +1,13 @@
 import type { Host } from '../../platform/host.ts';
 import { guarded } from '../../platform/sql/guarded.ts';
 
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    /** Locations whose texts the operator may read, in memory only, until then. */
+    captures: { location_id: string; until_at: number };
+  }
+}
+
 export interface Capture {
   readonly locationId: string;
   readonly until: number;

@@ -14,6 +14,31 @@ import { SAME_ISSUE_MS } from './issues-sql.ts';
 import { MAX_LOCATIONS, MAX_TIMES_AN_HOUR } from './alerts.ts';
 import type { Alert, AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';
 
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    /** Alerts to one receiver. Without `done_at` they still have to be sent, in the order of `seq`. */
+    alerts: {
+      id: string;
+      receiver: string;
+      seq: number;
+      /** JSON list of changes with their issues. */
+      changes: string;
+      created_at: number;
+      attempts: number;
+      next_at: number;
+      claimed_by: string | null;
+      claimed_until: number;
+      done_at: number | null;
+      outcome: 'sent' | 'given_up' | null;
+      error: string | null;
+    };
+    /** The changes of issues for which a receiver has an alert: `opened`, `closed`, or `closed-`, `reopened-` or `reminder-` and a number. */
+    alert_changes: { receiver: string; issue_id: string; change: string; at: number };
+    /** When each receiver was first used. */
+    alert_receivers: { receiver: string; since: number };
+  }
+}
+
 export interface EnqueueOptions {
   /** An issue that is still open this long after its last alert gets a reminder; null: never. */
   readonly reminderMs: number | null;

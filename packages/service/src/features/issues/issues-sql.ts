@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 
 import { batches } from '../../platform/batcher.ts';
 import type { Finding } from '../../platform/findings.ts';
@@ -11,6 +11,31 @@ import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
+
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    /** Open and closed issues. At most one open issue (without `closed_at`) per kind and subject. */
+    issues: {
+      id: string;
+      kind: string;
+      subject: string;
+      /** JSON list of location ids, or null for all. */
+      locations: string | null;
+      sentence: string;
+      action: string;
+      since: number;
+      opened_at: number;
+      closed_at: number | null;
+      /** The node that found it last, and when. */
+      seen_by: string;
+      seen_at: number;
+      /** The license that it affects. Null: none, or several. */
+      license_id: Generated<string | null>;
+      /** How often it opened again soon after it was closed. */
+      reopened: Generated<number>;
+    };
+  }
+}
 
 /** An issue that opens again within this time after it was closed is the same one. */
 export const SAME_ISSUE_MS = 3_600_000;

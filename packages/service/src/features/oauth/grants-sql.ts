@@ -1,6 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
-import type { ExpressionBuilder, Selectable, Transaction } from 'kysely';
+import type { ExpressionBuilder, Generated, Selectable, Transaction } from 'kysely';
 
 import { guarded } from '../../platform/sql/guarded.ts';
 import { inChunks } from '../../platform/sql/in-chunks.ts';
@@ -8,6 +8,36 @@ import type { Database, OpenDatabase } from '../../platform/sql/open-database.ts
 import type { Schema } from '../../platform/sql/schema.ts';
 import { KEY_ID_LENGTH } from './vault.ts';
 import type { Vault } from './vault.ts';
+
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    oauth_grants: {
+      /** `location` rows are keyed by locationId, `company` rows by companyId. */
+      kind: 'location' | 'company';
+      owner_id: string;
+      company_id: string | null;
+      /** Ciphertexts, `keyId.nonce.tag.data`. */
+      access_token: string;
+      refresh_token: string | null;
+      expires_at: number;
+      /** `expected` and `uninstalled` rows have empty tokens. */
+      state: 'expected' | 'active' | 'reauth_required' | 'uninstalled';
+      last_error: string | null;
+      refreshed_at: number;
+      /** When the app was installed or uninstalled last, by the CRM's clock. An older event changes nothing. */
+      event_at: number;
+      /** 1: issued to the company, and therefore uninstalled with it. */
+      derived: number;
+      /** When the CRM first refused the tokens of this location since it was last expected, or an earlier time. */
+      refused_at: Generated<number | null>;
+      /** When an uninstallation without a time was announced last. Null once the CRM was asked whether it still accepts the tokens. */
+      doubted_at: Generated<number | null>;
+      created_at: number;
+      updated_at: number;
+    };
+    private_tokens: { location_id: string; token: string; updated_at: number };
+  }
+}
 
 /** The grant of a location, or of a company from which the grants of its locations are derived (O9). */
 export type GrantKind = 'location' | 'company';

@@ -5,6 +5,20 @@ import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
 
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    /** Opt-outs. An inactive row is kept, so that an older decision cannot replace it. */
+    suppressions: {
+      location_id: string;
+      /** A keyed hash of the phone number or email address. */
+      handle_hash: string;
+      active: number;
+      source: 'crm' | 'word' | 'operator';
+      decided_at: number;
+    };
+  }
+}
+
 /** Why a number is suppressed, or no longer is. */
 export type SuppressionSource = 'crm' | 'word' | 'operator';
 

@@ -2,6 +2,20 @@ import type { Host } from '../../platform/host.ts';
 import { guarded } from '../../platform/sql/guarded.ts';
 import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
 
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    /** The values that the service has written into a custom field of contacts. */
+    reach_fields: {
+      location_id: string;
+      /** A keyed hash of the phone number or email address. */
+      handle_hash: string;
+      field_id: string;
+      reach: 'iMessage' | 'SMS' | 'unknown';
+      written_at: number;
+    };
+  }
+}
+
 /** How a person is reached, as shown in a contact of the CRM. */
 export interface ReachField {
   /** The custom field that holds the value. */

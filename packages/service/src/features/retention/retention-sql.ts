@@ -2,6 +2,13 @@ import { guarded } from '../../platform/sql/guarded.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { RetentionDays } from '../../relay/journal/retention.ts';
 
+declare module '../../platform/sql/schema.ts' {
+  interface Schema {
+    /** Locations with their own retention. Null: the setting of the service. */
+    location_retention: { location_id: string; journal_days: number | null; asset_days: number | null };
+  }
+}
+
 export interface LocationRetention extends RetentionDays {
   readonly locationId: string;
 }

@@ -1,6 +1,9 @@
 import type { Generated } from 'kysely';
 
-/** The tables as Kysely types. Times are milliseconds since 1970, flags are 0 or 1 and JSON is text: both dialects store these alike. */
+/**
+ * The tables as Kysely types. Times are milliseconds since 1970, flags are 0 or 1 and JSON is text: both dialects store these alike. A
+ * feature declares its tables in the file that uses them.
+ */
 export interface Schema {
   licenses: {
     id: string;
@@ -70,31 +73,6 @@ export interface Schema {
     created_at: number;
     updated_at: number;
   };
-  oauth_grants: {
-    /** `location` rows are keyed by locationId, `company` rows by companyId. */
-    kind: 'location' | 'company';
-    owner_id: string;
-    company_id: string | null;
-    /** Ciphertexts, `keyId.nonce.tag.data`. */
-    access_token: string;
-    refresh_token: string | null;
-    expires_at: number;
-    /** `expected` and `uninstalled` rows have empty tokens. */
-    state: 'expected' | 'active' | 'reauth_required' | 'uninstalled';
-    last_error: string | null;
-    refreshed_at: number;
-    /** When the app was installed or uninstalled last, by the CRM's clock. An older event changes nothing. */
-    event_at: number;
-    /** 1: issued to the company, and therefore uninstalled with it. */
-    derived: number;
-    /** When the CRM first refused the tokens of this location since it was last expected, or an earlier time. */
-    refused_at: Generated<number | null>;
-    /** When an uninstallation without a time was announced last. Null once the CRM was asked whether it still accepts the tokens. */
-    doubted_at: Generated<number | null>;
-    created_at: number;
-    updated_at: number;
-  };
-  private_tokens: { location_id: string; token: string; updated_at: number };
   inbound_guids: {
     location_id: string;
     guid: string;
@@ -158,26 +136,6 @@ export interface Schema {
     /** A keyed hash of the sender's phone number or email address. Null until the message of the file is delivered. */
     sender_hash: string | null;
   };
-  /** Locations with their own retention. Null: the setting of the service. */
-  location_retention: { location_id: string; journal_days: number | null; asset_days: number | null };
-  /** Opt-outs. An inactive row is kept, so that an older decision cannot replace it. */
-  suppressions: {
-    location_id: string;
-    /** A keyed hash of the phone number or email address. */
-    handle_hash: string;
-    active: number;
-    source: 'crm' | 'word' | 'operator';
-    decided_at: number;
-  };
-  /** The values that the service has written into a custom field of contacts. */
-  reach_fields: {
-    location_id: string;
-    /** A keyed hash of the phone number or email address. */
-    handle_hash: string;
-    field_id: string;
-    reach: 'iMessage' | 'SMS' | 'unknown';
-    written_at: number;
-  };
   audit: {
     id: string;
     at: number;
@@ -200,50 +158,8 @@ export interface Schema {
   };
   /** Browsers that signed in. */
   operator_sessions: { id_hash: string; token_hash: string; created_at: number; last_seen_at: number };
-  /** Open and closed issues. At most one open issue (without `closed_at`) per kind and subject. */
-  issues: {
-    id: string;
-    kind: string;
-    subject: string;
-    /** JSON list of location ids, or null for all. */
-    locations: string | null;
-    sentence: string;
-    action: string;
-    since: number;
-    opened_at: number;
-    closed_at: number | null;
-    /** The node that found it last, and when. */
-    seen_by: string;
-    seen_at: number;
-    /** The license that it affects. Null: none, or several. */
-    license_id: Generated<string | null>;
-    /** How often it opened again soon after it was closed. */
-    reopened: Generated<number>;
-  };
-  /** Alerts to one receiver. Without `done_at` they still have to be sent, in the order of `seq`. */
-  alerts: {
-    id: string;
-    receiver: string;
-    seq: number;
-    /** JSON list of changes with their issues. */
-    changes: string;
-    created_at: number;
-    attempts: number;
-    next_at: number;
-    claimed_by: string | null;
-    claimed_until: number;
-    done_at: number | null;
-    outcome: 'sent' | 'given_up' | null;
-    error: string | null;
-  };
-  /** The changes of issues for which a receiver has an alert: `opened`, `closed`, or `closed-`, `reopened-` or `reminder-` and a number. */
-  alert_changes: { receiver: string; issue_id: string; change: string; at: number };
-  /** When each receiver was first used. */
-  alert_receivers: { receiver: string; since: number };
   /** Codes that sign a browser in once. */
   sign_in_codes: { code_hash: string; token_hash: string; expires_at: number };
-  /** Locations whose texts the operator may read, in memory only, until then. */
-  captures: { location_id: string; until_at: number };
   /** Signed requests that were handled, by which repeats are recognised. */
   seen_requests: { hash: string; expires_at: number };
   /** Messages that were in work when a process died. */
