@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { readConsole } from '@footbridge/console/console-files';
-import { findSite } from '@footbridge/site/site-files';
 import { systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { createFailpoints } from '@footbridge/runtime/failpoints';
@@ -13,11 +11,10 @@ import { WorkMark } from '@footbridge/runtime/work-mark';
 import { databasesOf } from './config.ts';
 import type { Config } from './config.ts';
 import { capture } from './features/capture/feature.ts';
-import { consoleRoutes } from './features/console/console-routes.ts';
-import { docsRoutes } from './features/docs/docs-routes.ts';
+import { consolePages } from './features/console/feature.ts';
+import { docs } from './features/docs/feature.ts';
 import { doctor } from './features/doctor/feature.ts';
 import { issues } from './features/issues/feature.ts';
-import { isOfOtherApp } from './features/oauth/app-events.ts';
 import { oauth } from './features/oauth/feature.ts';
 import { oauthApp } from './features/oauth/settings.ts';
 import { optOut } from './features/opt-out/feature.ts';
@@ -25,11 +22,11 @@ import { privacy } from './features/privacy/feature.ts';
 import { reach } from './features/reach/feature.ts';
 import { retention } from './features/retention/feature.ts';
 import { tenants } from './features/tenants/feature.ts';
-import { TRACING_CLOSE_MS, tracing } from './features/tracing/feature.ts';
+import { tracing } from './features/tracing/feature.ts';
 import { telemetryOf } from './features/tracing/settings.ts';
 import { asyncApiDocument } from './platform/asyncapi/asyncapi-document.ts';
 import { BUDGETS } from './platform/budgets.ts';
-import { createHost } from './platform/host.ts';
+import { createHost, LAST_STOPS_MS } from './platform/host.ts';
 import { createAccessLog } from './platform/http/access-log.ts';
 import { allowedHosts } from './platform/http/allowed-hosts.ts';
 import { trusts } from './platform/http/client-address.ts';
@@ -274,7 +271,6 @@ async function compose(
     {
       ...config,
       isTraced: telemetry.traces !== undefined,
-      isForeignApp: (appId) => crmApp.state === 'ready' && isOfOtherApp(appId, crmApp.clientId),
     },
   );
 
@@ -291,6 +287,7 @@ async function compose(
     optOuts: webhook.optOuts,
     gate: inbound.gate,
     appEvents: webhook.appEvents,
+    isForeignApp: webhook.isForeignApp,
     handled: webhook.handled,
     forwarded: webhook.forwarded,
     inboundDelivered: inbound.delivered,
@@ -310,6 +307,8 @@ async function compose(
   await privacy.start(host, relay, {});
   await doctor.start(host, relay, { ...config, app: crmApp, version, warnings, uptimeSec });
   await tenants.start(host, relay, {});
+  await consolePages.start(host, relay, {});
+  await docs.start(host, relay, {});
   await issues.start(host, relay, { ...config, clockVerdict: clockGuard.verdict });
   const served = config.accessLog ? createAccessLog(log) : undefined;
   if (served !== undefined)
@@ -391,8 +390,7 @@ async function compose(
             '/asyncapi.json': asyncApiDocument({ version, url: address.url }),
           },
         }),
-        consoleRoutes(readConsole()),
-        docsRoutes(findSite),
+        ...host.registered.pages,
         signInRoute({ auth: operatorAuth, limits, audit }),
         (app) => {
           requireOperator({ auth: operatorAuth, limits })(app);
@@ -418,7 +416,7 @@ async function compose(
     operatorUrl: operatorListener.url,
     operatorToken: token.token,
     closeWithinMs:
-      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + CALLS_MS + ENGINES_MS + TRACING_CLOSE_MS,
+      Math.max(MACS_DRAIN_MS, noticeMs) + requests.withinMs + CALLS_MS + ENGINES_MS + LAST_STOPS_MS,
     replaceKeys: (settings) => keys.replaceKeys(settings),
     failed: () => mark.freeze(),
     close: () => life.close(),

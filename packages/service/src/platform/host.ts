@@ -20,6 +20,8 @@ import type { Prune } from './prune-hourly.ts';
 
 export type Routes = (app: FastifyInstance) => void;
 export type Stop = () => void | Promise<void>;
+/** What is stopped last gets this long. */
+export const LAST_STOPS_MS = 1000;
 
 /** One person: the handles under which they may be recorded, in some locations or, if undefined, in all. */
 export interface Person {
@@ -74,11 +76,13 @@ export interface Host {
   ): Promise<void>;
   /** Serves routes to signed-in operators. */
   operatorRoutes(...routes: readonly Routes[]): void;
+  /** Serves pages to whoever reaches the operator listener, also without signing in. They contain no data of the service. */
+  pages(...routes: readonly Routes[]): void;
   /** Serves routes to the world. */
   publicRoutes(...routes: readonly Routes[]): void;
   /** Registers how to stop what was just started. The newest is stopped first. */
   stops(name: string, stop: Stop): void;
-  /** The same for what observes the relay: it is stopped after the last message. */
+  /** The same for what observes the relay: it is stopped after the last message, and has `LAST_STOPS_MS`. */
   stopsLast(name: string, stop: Stop): void;
   /** Starts what watches the relay, once the service listens. It is stopped before the Macs are disconnected: a stopping node must not report them as offline. */
   watches(name: string, start: () => Stop): void;
@@ -100,6 +104,7 @@ export interface Feature<Relay, Settings> {
 /** What has registered with a host. */
 export interface Registered {
   readonly operatorRoutes: readonly Routes[];
+  readonly pages: readonly Routes[];
   readonly publicRoutes: readonly Routes[];
   /** Starts what watches the relay. */
   startWatches(): void;
@@ -110,6 +115,7 @@ export interface HostDeps extends Omit<
   | 'serve'
   | 'audit'
   | 'operatorRoutes'
+  | 'pages'
   | 'publicRoutes'
   | 'stops'
   | 'stopsLast'
@@ -126,6 +132,7 @@ export interface HostDeps extends Omit<
 export function createHost({ life, ...given }: HostDeps): Host & { readonly registered: Registered } {
   const { auditLog } = given;
   const operatorRoutes: Routes[] = [];
+  const pages: Routes[] = [];
   const publicRoutes: Routes[] = [];
   const keepers: Keeper[] = [];
   const checks: Check[] = [];
@@ -136,6 +143,7 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
     ...given,
     registered: {
       operatorRoutes,
+      pages,
       publicRoutes,
       startWatches() {
         life.add('pruning', pruneHourly(given, prunes));
@@ -152,6 +160,7 @@ export function createHost({ life, ...given }: HostDeps): Host & { readonly regi
         ...(detail !== undefined && { detail }),
       }),
     operatorRoutes: (...routes) => void operatorRoutes.push(...routes),
+    pages: (...routes) => void pages.push(...routes),
     publicRoutes: (...routes) => void publicRoutes.push(...routes),
     stops: (name, stop) => life.add(name, stop),
     stopsLast: (name, stop) => observers.add(name, stop),

@@ -37,6 +37,8 @@ export interface Relay {
   readonly gate: Slot<Gate>;
   /** What handles the signed events of the CRM, by type. */
   readonly appEvents: Map<string, HandleAppEvent>;
+  /** Whether an event with this app id belongs to another app. */
+  readonly isForeignApp: Slot<(appId: unknown) => boolean>;
 
   /** A webhook was responded to. */
   readonly handled: Occurrence<[HandledRequest]>;

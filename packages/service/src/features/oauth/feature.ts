@@ -8,7 +8,7 @@ import { logTokenDatabase } from '../../platform/sql/log-database.ts';
 import type { CrmGrants } from '../../relay/crm/tokens.ts';
 import type { CRM } from '../../relay/crm/settings.ts';
 import type { Relay } from '../../relay/relay.ts';
-import { APP_EVENTS } from './app-events.ts';
+import { APP_EVENTS, isOfOtherApp } from './app-events.ts';
 import { crmAppRoutes } from './crm-app-routes.ts';
 import { createGrants } from './grants-sql.ts';
 import { unreadableTokens } from './find-unreadable-tokens.ts';
@@ -30,7 +30,7 @@ export type OAuthSettings = ValuesOf<typeof OAUTH & typeof CRM> & {
 const SERVE_EVENTS_MS = 60_000;
 
 /** The tokens for calls to the CRM: OAuth grants with their refreshes, or private integration tokens. */
-export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
+export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents' | 'isForeignApp'>, OAuthSettings> = {
   name: 'oauth',
   async start(host, relay, settings) {
     const { changes, clock, log, metrics } = host;
@@ -80,6 +80,7 @@ export const oauth: Feature<Pick<Relay, 'crm' | 'appEvents'>, OAuthSettings> = {
       },
     };
     relay.crm.grants.fillWith(held);
+    if (isReady) relay.isForeignApp.fillWith((appId) => isOfOtherApp(appId, app.clientId));
     host.finds({
       find: async () =>
         unreadableTokens(

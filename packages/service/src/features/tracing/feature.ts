@@ -1,10 +1,8 @@
+import { LAST_STOPS_MS } from '../../platform/host.ts';
 import type { Feature } from '../../platform/host.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { TelemetryConfig } from './settings.ts';
 import { MessageTraces } from './trace-messages.ts';
-
-/** How long a stopping node waits for the collector. */
-export const TRACING_CLOSE_MS = 1000;
 
 export interface TracingSettings {
   readonly telemetry: TelemetryConfig;
@@ -19,7 +17,7 @@ export const tracing: Feature<Pick<Relay, 'journal' | 'handled'>, TracingSetting
     // Loaded on demand, because the SDK costs startup time and memory.
     const { startTelemetry } = await import('./start-telemetry.ts');
     const { node, metrics, log } = host;
-    const config = { config: telemetry, version, node, metrics, log, closeWithinMs: TRACING_CLOSE_MS };
+    const config = { config: telemetry, version, node, metrics, log, closeWithinMs: LAST_STOPS_MS };
     const started = startTelemetry(config);
     host.stopsLast('telemetry', () => started.close());
     if (started.traces === undefined) return;

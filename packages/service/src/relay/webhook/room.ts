@@ -56,6 +56,8 @@ export interface WebhookRoom {
   readonly optOuts: Slot<IsSuppressed>;
   /** What handles the signed events of the CRM, by type. */
   readonly appEvents: Map<string, HandleAppEvent>;
+  /** Whether an event with this app id belongs to another app. */
+  readonly isForeignApp: Slot<(appId: unknown) => boolean>;
   /** A text was forwarded to a Mac. */
   readonly forwarded: Occurrence<[locationId: LocationId, frame: SendFrame]>;
   /** A webhook was responded to. */
@@ -76,6 +78,7 @@ export async function openWebhook(
   host.stops('handovers', () => handovers.close());
   const optOuts = new Slot<IsSuppressed>('webhook.optOuts', NOBODY);
   const appEvents: WebhookRoom['appEvents'] = new Map();
+  const isForeignApp: WebhookRoom['isForeignApp'] = new Slot('webhook.isForeignApp', () => false);
   const forwarded: WebhookRoom['forwarded'] = new Occurrence('webhook.forwarded', log);
   const handled: WebhookRoom['handled'] = new Occurrence('webhook.handled', log);
   /** Webhooks whose signature header is known but whose signature no key verifies. */
@@ -109,7 +112,7 @@ export async function openWebhook(
       handlers: appEvents,
       replays: new ReplayMemory({ seen, kind: 'event', keptMs: EVENTS_KEPT_MS, clock, log }),
       onReplay: () => metrics.duplicate('event'),
-      isForeign: settings.isForeignApp,
+      isForeign: (appId) => isForeignApp.value(appId),
       now: () => clock.now(),
       log,
       onUnsigned: (fault) => keys.rejected(fault),
@@ -133,11 +136,7 @@ export async function openWebhook(
       return rejectedSignatures(badSignatures.of('webhooks'));
     },
   });
-  return { route, optOuts, appEvents, forwarded, handled };
+  return { route, optOuts, appEvents, isForeignApp, forwarded, handled };
 }
 
-export type WebhookSettings = OutboundDeps['settings'] &
-  ValuesOf<typeof WEBHOOK> & {
-    /** Whether an event with this app id belongs to another app. */
-    readonly isForeignApp: (appId: unknown) => boolean;
-  };
+export type WebhookSettings = OutboundDeps['settings'] & ValuesOf<typeof WEBHOOK>;
