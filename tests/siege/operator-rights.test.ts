@@ -38,6 +38,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /operator/licenses': { label: 'Mine', maxSeats: 1 },
   'PATCH /operator/licenses/:id': { maxSeats: 9 },
   'PUT /operator/locations/:locationId': { licenseId: null },
+  'PUT /operator/locations/:locationId/name': { name: 'Mine' },
   'PUT /operator/locations/:locationId/opt-outs': { ...PERSON, optedOut: false },
   'POST /operator/locations/:locationId/opt-outs/import': { numbers: ['+14155550123'] },
   'POST /operator/privacy/export': { ...PERSON, locationId: LOCATION },
@@ -91,6 +92,7 @@ async function start() {
   await bridge.journalled(requestId, 'status_sent');
   await ask('PUT', `/operator/locations/${LOCATION}/opt-outs`, { ...PERSON, optedOut: true });
   await ask('PUT', `/operator/privacy/retention/${LOCATION}`, { journalDays: 20, assetDays: null });
+  await ask('PUT', `/operator/locations/${LOCATION}/name`, { name: 'Smile Dental' });
   const kept = JSON.parse((await ask('POST', '/operator/tokens', { label: 'Kept' })).text) as { id: string };
   const { devices } = (await get('/operator/devices')) as { devices: { id: string }[] };
   const { keys } = (await get('/operator/keys')) as { keys: { id: string }[] };
@@ -121,6 +123,7 @@ async function start() {
       capturedUntil,
       messages,
       licenses: locations.map((one) => one['licenseId']),
+      names: locations.map((one) => one['name']),
     };
   };
   const createToken = async (more: Json) => {
@@ -152,8 +155,19 @@ it('T70 a token of another location neither changes nor sees anything of a tenan
   expect(before).toMatchObject({
     text: 'Captured text',
     contacts: expect.arrayContaining([expect.anything()]),
+    names: ['Smile Dental'],
   });
-  const secrets = [LOCATION, license.id, requestId, 'message-1', 'mac-0001', '0100', 'Captured', 'contact'];
+  const secrets = [
+    LOCATION,
+    license.id,
+    requestId,
+    'message-1',
+    'mac-0001',
+    '0100',
+    'Captured',
+    'contact',
+    'Smile',
+  ];
   for (const one of CALLS) {
     const { status, text } = await call(one, token);
     expect([one.name, status === 403]).toEqual([one.name, one.locations !== 'filtered' || one.mustName]);

@@ -15,6 +15,7 @@ import { consolePages } from './features/console/feature.ts';
 import { docs } from './features/docs/feature.ts';
 import { doctor } from './features/doctor/feature.ts';
 import { issues } from './features/issues/feature.ts';
+import { names } from './features/names/feature.ts';
 import { oauth } from './features/oauth/feature.ts';
 import { oauthApp } from './features/oauth/settings.ts';
 import { optOut } from './features/opt-out/feature.ts';
@@ -306,6 +307,7 @@ async function compose(
   await reach.start(host, relay, config);
   await privacy.start(host, relay, {});
   await doctor.start(host, relay, { ...config, app: crmApp, version, warnings, uptimeSec });
+  await names.start(host, relay, {});
   await tenants.start(host, relay, {});
   await consolePages.start(host, relay, {});
   await docs.start(host, relay, {});

@@ -16,9 +16,10 @@ const PERMISSIONS = [
 
 /** Describes a location and its Mac in sentences, one per line. */
 export function describeLocation(location: Location): string {
-  const { locationId, license, claimed, connected, lastDevice, oauth } = location;
+  const { locationId, name, license, claimed, connected, lastDevice, oauth } = location;
   const owner = license === null ? 'belongs to no license' : `belongs to ${license}`;
-  const lines = [`${locationId} ${owner}. OAuth: ${oauth?.state ?? 'not authorised'}.`];
+  const called = name === undefined ? locationId : `“${name}” (${locationId})`;
+  const lines = [`${called} ${owner}. OAuth: ${oauth?.state ?? 'not authorised'}.`];
   if (oauth?.state === 'unreadable')
     lines.push(
       'Its tokens were encrypted with a key that is not in CRM_OAUTH_ENCRYPTION_KEY. Add the former key, or install the app again.',

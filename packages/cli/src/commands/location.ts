@@ -3,13 +3,15 @@ import {
   deleteLocation,
   disconnectLocation,
   listLocations,
+  nameLocation,
+  unnameLocation,
 } from '@footbridge/protocol/operator/accounts';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
 import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
 import { contextOf } from '../command-context.ts';
-import { EXIT, CliError } from '../cli-error.ts';
+import { EXIT, CliError, usageError } from '../cli-error.ts';
 import { localTime } from '../format-time.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { describeLocation } from './describe-location.ts';
@@ -20,6 +22,7 @@ const EXAMPLES = `
 Examples:
   footbridge location list
   footbridge location show ve9EPM428h8vShlRW1KT
+  footbridge location rename ve9EPM428h8vShlRW1KT "Smile Dental"
   footbridge location assign ve9EPM428h8vShlRW1KT "Front office"
   footbridge location delete ve9EPM428h8vShlRW1K --yes`;
 
@@ -37,6 +40,7 @@ export function locationCommand(program: Command): void {
         locations,
         [
           { title: 'LOCATION', value: ({ locationId }) => locationId },
+          { title: 'NAME', value: ({ name }) => name ?? '–' },
           { title: 'STATE', value: ({ state, claimed }) => (claimed ? 'claimed, not assigned' : state) },
           { title: 'LICENSE', value: ({ license }) => license ?? '–' },
           { title: 'MAC', value: ({ connected }) => connected?.name ?? 'not connected' },
@@ -64,6 +68,29 @@ export function locationCommand(program: Command): void {
         });
       output.result(describeLocation(found), { ...found });
     });
+
+  location
+    .command('rename <location> [name]')
+    .description('give a location a name, which is shown beside its id')
+    .option('--remove', 'remove its name')
+    .action(
+      async (
+        locationId: string,
+        name: string | undefined,
+        { remove }: { remove?: true },
+        command: Command,
+      ) => {
+        const { output, operator } = contextOf(command);
+        if ((name === undefined) !== (remove === true)) throw usageError('give either a name or --remove');
+        if (name === undefined) {
+          await operator().ask(unnameLocation, { locationId });
+          output.result(`${printable(locationId)} no longer has a name.`, { locationId, name: null });
+          return;
+        }
+        const changed = await operator().ask(nameLocation, { locationId, name });
+        output.result(`${printable(locationId)} is named “${printable(changed.name)}”.`, { ...changed });
+      },
+    );
 
   location
     .command('assign <location> <license>')

@@ -50,19 +50,29 @@ const device = object({
   lastSeenAt: time,
 });
 
-const location = object({
-  locationId: text,
-  state: oneOf('unassigned', 'bound', 'released'),
-  licenseId: textOrNull,
-  license: textOrNull,
-  claimed: flag,
-  connected: nullable(
-    object({ deviceId: text, name: text, since: time, node: text, epoch: count, state: nullable(macState) }),
-  ),
-  lastDevice: nullable(object({ id: text, deviceId: text, name: text, lastSeenAt: time })),
-  oauth: nullable(object({ state: text, expiresAt: timeOrNull, lastError: textOrNull })),
-  liveness,
-});
+const location = object(
+  {
+    locationId: text,
+    state: oneOf('unassigned', 'bound', 'released'),
+    licenseId: textOrNull,
+    license: textOrNull,
+    claimed: flag,
+    connected: nullable(
+      object({
+        deviceId: text,
+        name: text,
+        since: time,
+        node: text,
+        epoch: count,
+        state: nullable(macState),
+      }),
+    ),
+    lastDevice: nullable(object({ id: text, deviceId: text, name: text, lastSeenAt: time })),
+    oauth: nullable(object({ state: text, expiresAt: timeOrNull, lastError: textOrNull })),
+    liveness,
+  },
+  { name: text },
+);
 
 export const createLicense = call('POST', '/operator/licenses', {
   summary: 'Create a license',
@@ -117,7 +127,7 @@ export const listLocations = call('GET', '/operator/locations', {
   query: strict({}, { locationId, ...page }),
   response: object({ locations: list(location) }, next),
   notes:
-    '`claimed`: a Mac claimed the location, and the operator has not confirmed it by assigning it. `connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',
+    '`name` is present when an operator has given the location one. `claimed`: a Mac claimed the location, and the operator has not confirmed it by assigning it. `connected.state` has the fields of the newest [`state`](#state) and `at`, when it arrived; it is null before the first one, or while the node that holds the socket runs an earlier version.',
 });
 
 export const assignLocation = call('PUT', '/operator/locations/:locationId', {
@@ -136,7 +146,7 @@ export const deleteLocation = call('DELETE', '/operator/locations/:locationId', 
   query: strict({}, { confirmed: oneOf('true') }),
   errors: ['NOT_FOUND', 'CONFLICT'],
   notes:
-    '409 `CONFLICT` when a license owns the location or it has tokens. With `confirmed`, it is deleted nevertheless: its Mac is disconnected, and its grant and its private integration token are deleted. Its messages, files and opt-outs stay. A location comes back when a Mac registers for it, or the app is installed in it.',
+    '409 `CONFLICT` when a license owns the location or it has tokens. With `confirmed`, it is deleted nevertheless: its Mac is disconnected, and its grant and its private integration token are deleted. Its name, messages, files and opt-outs stay. A location comes back when a Mac registers for it, or the app is installed in it.',
 });
 
 export const createPairingCode = call('POST', '/operator/locations/:locationId/pairing-codes', {
@@ -154,5 +164,20 @@ export const disconnectLocation = call('POST', '/operator/locations/:locationId/
   summary: 'Disconnect the Mac of a location',
   locations: 'named',
   response: object({ locationId: text, wasConnected: flag }),
+  errors: ['NOT_FOUND'],
+});
+
+export const nameLocation = call('PUT', '/operator/locations/:locationId/name', {
+  summary: 'Give a location a name',
+  locations: 'named',
+  body: strict({ name: label }),
+  response: object({ locationId: text, name: text }),
+  errors: ['NOT_FOUND'],
+  notes: 'Without the spaces around it. The name is shown beside the id wherever operators see the location.',
+});
+
+export const unnameLocation = call('DELETE', '/operator/locations/:locationId/name', {
+  summary: 'Remove the name of a location',
+  locations: 'named',
   errors: ['NOT_FOUND'],
 });

@@ -42,27 +42,30 @@ export const listTenants = call('GET', '/operator/tenants', {
       broken: count,
       found: count,
       tenants: list(
-        object({
-          locationId: text,
-          license: textOrNull,
-          claimed: flag,
-          liveness,
-          links: list(
-            object({
-              name: link,
-              state: oneOf('ok', 'waiting', 'unknown', 'broken'),
-              sentence: text,
-              since: timeOrNull,
-            }),
-          ),
-          problem: nullable(object({ link, sentence: text, action: text, since: timeOrNull })),
-        }),
+        object(
+          {
+            locationId: text,
+            license: textOrNull,
+            claimed: flag,
+            liveness,
+            links: list(
+              object({
+                name: link,
+                state: oneOf('ok', 'waiting', 'unknown', 'broken'),
+                sentence: text,
+                since: timeOrNull,
+              }),
+            ),
+            problem: nullable(object({ link, sentence: text, action: text, since: timeOrNull })),
+          },
+          { name: text },
+        ),
       ),
     },
     next,
   ),
   notes:
-    'The links are in the order in which a message uses them. Their state is `ok`, `waiting` (not used yet), `unknown` (the Mac has not reported it) or `broken`; `problem` is the first broken one. Tenants with a problem are first. `search` looks in the location id and the license; `total` and `broken` count all tenants, `found` those that match. `limit` is at most 10,000.',
+    'The links are in the order in which a message uses them. Their state is `ok`, `waiting` (not used yet), `unknown` (the Mac has not reported it) or `broken`; `problem` is the first broken one. Tenants with a problem are first. `search` looks in the name, the location id and the license; `total` and `broken` count all tenants, `found` those that match. `limit` is at most 10,000.',
 });
 
 export const listIssues = call('GET', '/operator/issues', {

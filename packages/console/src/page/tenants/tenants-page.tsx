@@ -108,13 +108,18 @@ function More({ count, show }: { readonly count: number; readonly show: () => vo
 
 const hadNoMac = ({ link, since }: NonNullable<Tenant['problem']>) => link === 'mac' && since === null;
 
-function TenantCard({ tenant: { locationId, license, claimed, links, problem } }: { tenant: Tenant }) {
+function TenantCard({ tenant: { locationId, name, license, claimed, links, problem } }: { tenant: Tenant }) {
   return (
     <li class={problem === null ? 'card tenant' : 'card tenant is-broken'}>
       <div class="tenant-head">
         <h2>
-          <bdi>{locationId}</bdi>
+          <bdi>{name ?? locationId}</bdi>
         </h2>
+        {name !== undefined && (
+          <span class="hint">
+            <bdi>{locationId}</bdi>
+          </span>
+        )}
         {license !== null && (
           <span class="hint">
             <bdi>{license}</bdi>

@@ -13,6 +13,8 @@ export interface AlertedIssue {
   readonly locationIds: readonly string[] | null;
   /** How many locations it affects; null: all. */
   readonly affected: number | null;
+  /** What operators call those of the `locationIds` that have a name, at the time of sending. */
+  readonly names?: Readonly<Record<string, string>>;
   /** How often it opened again soon after it was closed. Missing in alerts of earlier versions. */
   readonly reopened?: number;
 }

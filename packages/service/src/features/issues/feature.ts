@@ -8,6 +8,7 @@ import type { LateClockGuard } from '../../platform/late-clock-guard.ts';
 import type { STORAGE } from '../../platform/sql/settings.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { JOURNAL } from '../../relay/journal/settings.ts';
+import type { NamesOf } from '../../relay/accounts/overview.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { createAlertOutbox } from './alert-outbox-sql.ts';
 import { alertsRoutes } from './alerts-routes.ts';
@@ -79,7 +80,7 @@ export const issues: Feature<Pick<Relay, 'journal' | 'accounts'>, IssuesSettings
         macHistory,
       }),
     );
-    startAlerts(host, settings, kept);
+    startAlerts(host, settings, { kept, namesOf: (ids) => accounts.overview.names.value(ids) });
   },
 };
 
@@ -101,10 +102,14 @@ async function withLicenses(
   return found.map((finding) => ({ licenseId: owners.get(finding.subject)?.licenseId ?? null, ...finding }));
 }
 
-function startAlerts(host: Host, settings: AlertSettings, kept: number): void {
+function startAlerts(
+  host: Host,
+  settings: AlertSettings,
+  { kept, namesOf }: { readonly kept: number; readonly namesOf: NamesOf },
+): void {
   const { db, clock, metrics } = host;
   const outbox = createAlertOutbox({ db, clock, otherNodes: !host.isSingleNode });
-  const receivers = receiversOf(settings, () => clock.now());
+  const receivers = receiversOf(settings, () => clock.now()).map((one) => withNames(one, namesOf));
   const sender = new AlertSender({
     ...host,
     outbox,
@@ -117,6 +122,22 @@ function startAlerts(host: Host, settings: AlertSettings, kept: number): void {
   host.expires('alert.prune_failed', () => outbox.prune(clock.now() - kept));
   host.operatorRoutes(alertsRoutes({ receivers, outbox, sender }));
 }
+
+/** Adds the names of locations to what a receiver gets. They are read for each attempt; an alert without them is better than none. */
+const withNames = (receiver: AlertReceiver, namesOf: NamesOf): AlertReceiver => ({
+  ...receiver,
+  async send(alert, signal) {
+    const ids = alert.changes.flatMap(({ issue }) => issue.locationIds ?? []);
+    const names = await namesOf(ids).catch(() => new Map<string, string>());
+    const changes = alert.changes.map((change) => {
+      const own = change.issue.locationIds?.filter((id) => names.has(id)) ?? [];
+      if (own.length === 0) return change;
+      const named = Object.fromEntries(own.map((id) => [id, names.get(id) ?? id]));
+      return { ...change, issue: { ...change.issue, names: named } };
+    });
+    return await receiver.send({ ...alert, changes }, signal);
+  },
+});
 
 function receiversOf(settings: AlertSettings, now: () => number): AlertReceiver[] {
   const { alertWebhookUrl, alertWebhookSecret, alertSlackUrl, alertTeamsUrl, alertSmtpUrl } = settings;

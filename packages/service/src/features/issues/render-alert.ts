@@ -83,9 +83,13 @@ function affectedTogether(changes: Alert['changes']): string {
   return count === 1 ? '1 location' : `${count} locations`;
 }
 
-function affected({ locationIds, affected: total }: AlertedIssue): string {
+function affected({ locationIds, affected: total, names = {} }: AlertedIssue): string {
   if (locationIds === null) return 'all locations';
-  const shown = locationIds.slice(0, SHOWN_LOCATIONS);
+  const nameOf = new Map(Object.entries(names));
+  const shown = locationIds.slice(0, SHOWN_LOCATIONS).map((id) => {
+    const name = nameOf.get(id);
+    return name === undefined ? id : `${name} (${id})`;
+  });
   const rest = (total ?? 0) - shown.length;
   return clean(`${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`);
 }
@@ -98,5 +102,5 @@ function when({ since, closedAt }: AlertedIssue): string {
 
 const time = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-/** Names of Macs and licenses come from outside. */
-const clean = (text: string) => text.replaceAll(/\p{Cc}+/gu, ' ').toWellFormed();
+/** Names of Macs, licenses and locations come from outside. Marks of direction could show the words after them in another order. */
+const clean = (text: string) => text.replaceAll(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ').toWellFormed();

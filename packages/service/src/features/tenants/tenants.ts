@@ -11,6 +11,7 @@ import type { LineTraffic, Problem, TenantFacts, TenantPath } from './tenant-pat
 /** A location with its Mac and its grant. */
 export interface TenantLocation {
   readonly locationId: string;
+  readonly name?: string;
   readonly license: string | null;
   /** A Mac of the license claimed the location, and the operator has not confirmed it. */
   readonly claimed: boolean;
@@ -36,7 +37,7 @@ export interface TenantsDeps {
 }
 
 /** What is shown of a location as it is. */
-type Shown = Pick<TenantLocation, 'license' | 'claimed'>;
+type Shown = Pick<TenantLocation, 'name' | 'license' | 'claimed'>;
 
 export interface Tenant extends TenantPath, Shown {
   readonly liveness: Liveness | null;
@@ -45,7 +46,7 @@ export interface Tenant extends TenantPath, Shown {
 /** Which tenants to list. */
 export interface TenantsQuery {
   readonly mayAccess: (locationId: string) => boolean;
-  /** Part of the location id or the license, in any case. */
+  /** Part of the name, the location id or the license, in any case. */
   readonly search?: string | undefined;
   readonly limit: number;
   /** The last tenant of the page before. */
@@ -76,7 +77,7 @@ export async function readTenants(deps: TenantsDeps, query: TenantsQuery): Promi
   const own = all.map((one) => ({ ...one, isBroken: brokenLinks(one.facts).length > 0 }));
   const broken = own.filter(({ isBroken }) => isBroken);
   const found = [...broken, ...own.filter(({ isBroken }) => !isBroken)].filter(({ facts, shown }) =>
-    `${facts.locationId} ${shown.license ?? ''}`.toLowerCase().includes(wanted),
+    `${shown.name ?? ''} ${facts.locationId} ${shown.license ?? ''}`.toLowerCase().includes(wanted),
   );
   const rest = found.filter(({ isBroken, facts }) =>
     isAfter(query.after, { isBroken, id: facts.locationId }),
@@ -125,10 +126,13 @@ async function tenantFacts(
 ): Promise<{ facts: TenantFacts; shown: Shown }[]> {
   const locations = (await deps.locations()).filter(({ locationId }) => mayAccess(locationId));
   const privateTokenOf = await deps.privateTokenCheck();
-  return locations.map((location) => ({
-    shown: { license: location.license, claimed: location.claimed },
-    facts: factsOf(deps, location, tokenOf(location, privateTokenOf)),
-  }));
+  return locations.map((location) => {
+    const { name, license, claimed } = location;
+    return {
+      shown: { license, claimed, ...(name !== undefined && { name }) },
+      facts: factsOf(deps, location, tokenOf(location, privateTokenOf)),
+    };
+  });
 }
 
 function tokenOf(

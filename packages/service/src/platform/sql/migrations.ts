@@ -560,6 +560,18 @@ const filesOfLicense: Migration = {
   },
 };
 
+const locationNames: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('location_names')
+      .addColumn('location_id', 'text', (c) => c.primaryKey())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('folded', 'text', (c) => c.notNull())
+      .execute();
+    await db.schema.createIndex('location_names_folded').on('location_names').column('folded').execute();
+  },
+};
+
 // The two dialects differ in auto-increment.
 const CHANGES = {
   sqlite:
@@ -604,4 +616,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0029-pages-of-lists': pagesOfLists,
   '0030-reopened-issues': reopenedIssues,
   '0031-files-of-a-license': filesOfLicense,
+  '0032-location-names': locationNames,
 };

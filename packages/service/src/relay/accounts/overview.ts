@@ -7,7 +7,7 @@ import type { LocationDetails, Locations } from './locations-sql.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
 import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
 import type { CrmGrants, LocationGrant } from '../crm/tokens.ts';
-import type { Slot } from '../../platform/slot.ts';
+import { Slot } from '../../platform/slot.ts';
 import type { TakeOvers } from './token-use.ts';
 
 export interface OverviewDeps {
@@ -28,6 +28,8 @@ export interface DeviceOverview extends DeviceDetails {
 }
 
 export interface LocationOverview extends LocationDetails {
+  /** What operators call it, if they do. */
+  readonly name?: string;
   /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;
   readonly oauth: Omit<LocationGrant, 'ownerId'> | null;
@@ -65,11 +67,15 @@ export interface ConnectedMac {
   readonly stateReport: StateReport | null;
 }
 
+/** Resolves with the names of those of the locations that have one. */
+export type NamesOf = (locationIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
 const MANY = 200;
 const RECENT_MS = 1000;
 
 /** Licenses, devices and locations with the connected Macs, for the operator. */
 export class Overview {
+  readonly names = new Slot<NamesOf>('overview.names', () => Promise.resolve(new Map()));
   readonly #deps: OverviewDeps;
   #recent: { readonly at: number; readonly locations: readonly LocationOverview[] } | undefined;
 
@@ -205,17 +211,23 @@ export class Overview {
     return isKnown ? location : undefined;
   }
 
-  /** Adds the grants and the connected Macs. */
+  /** Adds the names, the grants and the connected Macs. */
   async #complete(page: readonly LocationDetails[], macs: MacView): Promise<LocationOverview[]> {
-    const grants = await this.#deps.grants.value.ofLocations(page.map(({ locationId }) => locationId));
+    const ids = page.map(({ locationId }) => locationId);
+    const [names, grants] = await Promise.all([
+      this.names.value(ids),
+      this.#deps.grants.value.ofLocations(ids),
+    ]);
     const states = new Map(
       grants.map(({ ownerId, state, expiresAt, lastError }) => [ownerId, { state, expiresAt, lastError }]),
     );
     const locations: LocationOverview[] = [];
     for (const details of page) {
       const mac = macs.get(details.locationId);
+      const name = names.get(details.locationId);
       locations.push({
         ...details,
+        ...(name !== undefined && { name }),
         connected: mac === undefined ? null : connectedMac(mac, (await this.#nameOf(mac, details)) ?? ''),
         oauth: states.get(details.locationId) ?? null,
       });
