@@ -157,7 +157,7 @@ function sourcesOf(folder: string): SourceFile[] {
     .map((path) => ({ path, imports: importsOf(join(folder, path)) }));
 }
 
-function importsOf(file: string): string[] {
+export function importsOf(file: string): string[] {
   return [...readFileSync(file, 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? '');
 }
 
