@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import { journalPath } from '@footbridge/agent/edges/data-dir';
-import { openJournal } from '@footbridge/agent/ports/journal/journal-sqlite';
+import { openJournal } from '@footbridge/agent/journal/journal-sqlite';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
 

@@ -3,7 +3,7 @@ import { join, matchesGlob } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { LAYERS, PACKAGES, ROOMS } from './rules.ts';
+import { AGENT_BASE, LAYERS, PACKAGES, ROOMS } from './rules.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
@@ -95,5 +95,6 @@ function wordsFor(word: string, part: string): readonly string[] {
   const rooms = ROOMS.map((name) => `relay/${name}`);
   if (word === 'the rooms above') return rooms.slice(0, rooms.indexOf(part));
   if (word === 'the rooms') return rooms;
+  if (word === 'the base') return AGENT_BASE;
   return word === 'everything but main' ? ['*'] : [word];
 }

@@ -43,47 +43,50 @@ const SERVICE: readonly Part[] = [
   },
 ];
 
+/** What stands below the layers of the agent: `open`, the edges and the flows may import all of it. */
+export const AGENT_BASE: readonly string[] = ['journal', 'suspects', 'ports', 'outcome', 'errors'];
+
 const AGENT: readonly Part[] = [
   { name: 'main', files: /^main\.ts$/, mayImport: ['commands', 'config', 'errors'] },
   {
     name: 'commands',
     files: /^commands\//,
-    mayImport: ['agent', 'open', 'config', 'edges', 'flows', 'install', 'ports', 'errors'],
+    mayImport: ['agent', 'open', 'config', 'edges', 'flows', 'install', ...AGENT_BASE],
   },
   { name: 'install', files: /^install\//, mayImport: ['config', 'errors'] },
   {
     name: 'agent',
     files: /^agent\.ts$/,
-    mayImport: ['open', 'config', 'edges', 'flows', 'ports', 'errors'],
+    mayImport: ['open', 'config', 'edges', 'flows', ...AGENT_BASE],
   },
-  {
-    name: 'open',
-    files: /^open\//,
-    mayImport: ['config', 'edges', 'ports', 'engines', 'errors'],
-  },
+  { name: 'open', files: /^open\//, mayImport: ['config', 'edges', 'engines', 'sqlite', ...AGENT_BASE] },
   { name: 'config', files: /^config\//, mayImport: ['errors'] },
   { name: 'errors', files: /^errors\.ts$/, mayImport: [] },
+  { name: 'outcome', files: /^outcome\.ts$/, mayImport: [] },
   {
     name: 'edges',
     files: /^edges\//,
-    mayImport: ['flows', 'ports', 'config', 'errors'],
+    mayImport: ['flows', 'config', ...AGENT_BASE],
     // An edge is a folder or a single file.
     separate: /^edges\/([^/.]+)/,
   },
-  {
-    name: 'flows',
-    files: /^flows\//,
-    mayImport: ['ports', 'errors'],
-    separate: /^flows\/([^/]+)\//,
-  },
+  { name: 'flows', files: /^flows\//, mayImport: AGENT_BASE, separate: /^flows\/([^/]+)\// },
   {
     name: 'engines',
     files:
-      /^ports\/[^/]+\/(?:(?:macos|bluebubbles)\/(?:[a-z-]+\/)?[a-z-]+|(?:[a-z0-9-]+-)?(?:sqlite|simulated|chat-db|macos|bluebubbles)(?:-[a-z-]+)?)\.ts$/,
-    mayImport: ['ports', 'errors'],
+      /^ports\/[^/]+\/(?:(?:macos|bluebubbles)\/(?:[a-z-]+\/)?[a-z-]+|(?:[a-z]+-)?(?:simulated|chat-db|bluebubbles)(?:-[a-z-]+)?)\.ts$/,
+    mayImport: ['ports', 'outcome', 'errors'],
     separate: /^ports\/([^/]+)\//,
   },
-  { name: 'ports', files: /^ports\//, mayImport: ['errors'], separate: /^ports\/([^/]+)\// },
+  {
+    name: 'ports',
+    files: /^ports\//,
+    mayImport: ['outcome', 'errors'],
+    separate: /^ports\/([^/]+)\//,
+  },
+  { name: 'sqlite', files: /^journal\/(?:journal-)?sqlite/, mayImport: ['journal', 'outcome', 'errors'] },
+  { name: 'journal', files: /^journal\//, mayImport: ['outcome'] },
+  { name: 'suspects', files: /^suspects\//, mayImport: [] },
 ];
 
 /** Packages and modules of Node that do I/O. Only files that are named for their engine import them: `grants-sql.ts`. */

@@ -1,14 +1,14 @@
 import { writeFooter } from '@footbridge/protocol/footer';
 import type { Agent } from '@footbridge/testkit/agent';
 import { endsAt } from '@footbridge/testkit/fatal-text';
-import { seeded } from '@footbridge/testkit/seeded';
 import type { Service } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
-import { cleanupOf, LOCATION, PHONE } from './crash-setup.ts';
+import { cleanupOf, PHONE } from './crash-setup.ts';
 import {
   counted,
+  nothingIsSetAside,
   POISON,
   redelivered,
   sendUntilAnswered,
@@ -128,21 +128,12 @@ describe('a message that ends the agent twice', () => {
 
 describe('kill -9 of the agent from outside', () => {
   it('I10 sets no message aside', async (test) => {
-    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { agent: {} });
-    const said: string[] = [];
-    const random = seeded(10);
-    for (let kill = 1; kill <= 8; kill++) {
-      const endsAfter = performance.now() + 200 + random() * 1500;
-      while (performance.now() < endsAfter) {
-        const text = `text ${said.length}`;
-        if ((await say(agent, `+1415555${1000 + (said.length % 50)}`, text)) !== undefined) said.push(text);
-        void crm.sendWebhook({ locationId: LOCATION, phone: PHONE });
-      }
-      await agent.kill9();
-      await until(() => supervised.ends === kill && agent.isRunning, WITHIN);
-      await agent.registered();
-    }
-    await until(() => new Set(texts(crm)).size === said.length, { ...WITHIN, what: 'every text' });
-    for (const kind of ['inbound', 'outbound']) expect(await counted(service, kind)).toBe(0);
+    const setup = await setUp(cleanupOf(test), { agent: {} });
+    const { agent } = setup;
+    await nothingIsSetAside(setup, agent, {
+      kills: 8,
+      say: (handle, text) => say(agent, handle, text),
+      restarted: () => agent.registered(),
+    });
   }, 300_000);
 });

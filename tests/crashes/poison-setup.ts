@@ -6,6 +6,7 @@ import { startCrm } from '@footbridge/testkit/crm';
 import type { Crm } from '@footbridge/testkit/crm';
 import { crmEnv } from '@footbridge/testkit/crm-env';
 import type { Program } from '@footbridge/testkit/program';
+import { seeded } from '@footbridge/testkit/seeded';
 import { Service } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { expect } from 'vitest';
@@ -41,6 +42,8 @@ export function supervise(
   return supervised;
 }
 
+export type PoisonSetup = Awaited<ReturnType<typeof setUp>>;
+
 /** Starts a service, a CRM and an agent. The one with additional settings is started again whenever it ends. */
 export async function setUp(
   cleanup: Cleanup,
@@ -75,6 +78,40 @@ export async function setUp(
   const supervised =
     'service' in settings ? supervise(cleanup, service, serviceEnv) : supervise(cleanup, agent, agentEnv);
   return { crm, service, agent, supervised };
+}
+
+/**
+ * Kills a program again and again while texts come from both sides. Every text arrives, and no message is set aside. `say` resolves with
+ * undefined when the agent did not take the text.
+ */
+export async function nothingIsSetAside(
+  { crm, service, supervised }: PoisonSetup,
+  victim: Program & { kill9(): Promise<unknown> },
+  {
+    kills,
+    say,
+    restarted,
+  }: {
+    readonly kills: number;
+    readonly say: (handle: string, text: string) => Promise<unknown>;
+    readonly restarted: () => Promise<unknown>;
+  },
+): Promise<void> {
+  const said: string[] = [];
+  const random = seeded(10);
+  for (let kill = 1; kill <= kills; kill++) {
+    const endsAfter = performance.now() + 200 + random() * 1500;
+    while (performance.now() < endsAfter) {
+      const text = `text ${said.length}`;
+      if ((await say(`+1415555${1000 + (said.length % 50)}`, text)) !== undefined) said.push(text);
+      void crm.sendWebhook({ locationId: LOCATION, phone: PHONE });
+    }
+    await victim.kill9();
+    await until(() => supervised.ends === kill && victim.isRunning, WITHIN);
+    await restarted();
+  }
+  await until(() => new Set(texts(crm)).size === said.length, { ...WITHIN, what: 'every text' });
+  for (const kind of ['inbound', 'outbound']) expect(await counted(service, kind)).toBe(0);
 }
 
 export const texts = ({ messages }: Crm) => messages.map(({ message }) => message);

@@ -1,11 +1,11 @@
 import { endsAt } from '@footbridge/testkit/fatal-text';
-import { seeded } from '@footbridge/testkit/seeded';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
-import { cleanupOf, LOCATION, PHONE } from './crash-setup.ts';
+import { cleanupOf, PHONE } from './crash-setup.ts';
 import {
   counted,
+  nothingIsSetAside,
   POISON,
   redelivered,
   sendUntilAnswered,
@@ -82,21 +82,12 @@ describe('a message that ends the service twice', () => {
 
 describe('kill -9 from outside', () => {
   it('I10 sets no message aside', async (test) => {
-    const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { service: {} });
-    const said: string[] = [];
-    const random = seeded(10);
-    for (let kill = 1; kill <= 10; kill++) {
-      const endsAfter = performance.now() + 200 + random() * 1500;
-      while (performance.now() < endsAfter) {
-        said.push(`text ${said.length}`);
-        await agent.say(`+1415555${1000 + (said.length % 50)}`, { text: said.at(-1) ?? '' });
-        void crm.sendWebhook({ locationId: LOCATION, phone: PHONE });
-      }
-      await service.kill9();
-      await until(() => supervised.ends === kill && service.isRunning, WITHIN);
-      await service.logged('ready');
-    }
-    await until(() => new Set(texts(crm)).size === said.length, { ...WITHIN, what: 'every text' });
-    for (const kind of ['inbound', 'outbound']) expect(await counted(service, kind)).toBe(0);
+    const setup = await setUp(cleanupOf(test), { service: {} });
+    const { service, agent } = setup;
+    await nothingIsSetAside(setup, service, {
+      kills: 10,
+      say: (handle, text) => agent.say(handle, { text }),
+      restarted: () => service.logged('ready'),
+    });
   }, 300_000);
 });

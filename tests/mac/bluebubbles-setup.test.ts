@@ -1,6 +1,7 @@
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import type { Finding } from '@footbridge/runtime/finding';
 import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import { createCleanup } from '@footbridge/testkit/cleanup';
@@ -9,7 +10,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { startInstalledMac } from './installed-mac.ts';
-import type { Finding, InstalledMac } from './installed-mac.ts';
+import type { InstalledMac } from './installed-mac.ts';
 
 const { password: PASSWORD } = DEFAULT_SETTINGS;
 
@@ -38,9 +39,9 @@ const savedSettings = async (): Promise<unknown> =>
 
 async function doctor(): Promise<Record<string, string>> {
   const { findings } = JSON.parse((await command('doctor', '--json')).out) as { findings: Finding[] };
-  for (const { check, verdict, next } of findings)
-    expect([check, next !== undefined]).toEqual([check, verdict !== 'ok']);
-  return Object.fromEntries(findings.map(({ check, verdict }) => [check, verdict]));
+  for (const { check, state, next } of findings)
+    expect([check, next !== undefined]).toEqual([check, state !== 'pass']);
+  return Object.fromEntries(findings.map(({ check, state }) => [check, state]));
 }
 
 /** Apple events and the screen are both used through osascript. */
@@ -100,33 +101,33 @@ describe('a Mac on which BlueBubbles runs', () => {
 
   it('doctor checks BlueBubbles, and has a remedy for every finding', async () => {
     expect(await doctor()).toMatchObject({
-      Agent: 'ok',
-      'Full Disk': 'ok',
-      Automation: 'ok',
-      Access: 'ok',
-      BlueBubbles: 'ok',
-      Version: 'ok',
-      'Private API': 'ok',
-      Helper: 'ok',
-      Account: 'ok',
-      Activity: 'ok',
+      Agent: 'pass',
+      'Full Disk': 'pass',
+      Automation: 'pass',
+      Access: 'pass',
+      BlueBubbles: 'pass',
+      Version: 'pass',
+      'Private API': 'pass',
+      Helper: 'pass',
+      Account: 'pass',
+      Activity: 'pass',
     });
     await server.control.configure({ appleId: null });
-    expect(await doctor()).toMatchObject({ Account: 'failure' });
+    expect(await doctor()).toMatchObject({ Account: 'fail' });
     await server.control.configure({ helpers: 0 });
-    expect(await doctor()).toMatchObject({ Helper: 'failure' });
+    expect(await doctor()).toMatchObject({ Helper: 'fail' });
     await server.control.configure({ privateApi: false });
-    expect(await doctor()).toMatchObject({ 'Private API': 'failure' });
+    expect(await doctor()).toMatchObject({ 'Private API': 'fail' });
     await server.control.configure({ version: '1.8.0' });
-    expect(await doctor()).toMatchObject({ Version: 'failure' });
+    expect(await doctor()).toMatchObject({ Version: 'fail' });
     await server.control.configure(DEFAULT_SETTINGS);
   });
 
   it('doctor does not blame the agent for a Terminal without Full Disk Access', async () => {
     await macos.messages.configurePrivacy({ fullDisk: false });
-    expect(await doctor()).toMatchObject({ Activity: 'ok' });
+    expect(await doctor()).toMatchObject({ Activity: 'pass' });
     await macos.messages.configurePrivacy({ fullDisk: true });
-    await until(async () => (await doctor())['Full Disk'] === 'ok');
+    await until(async () => (await doctor())['Full Disk'] === 'pass');
   });
 
   it('setup again asks for nothing', async () => {
@@ -143,7 +144,7 @@ describe('a Mac on which BlueBubbles runs', () => {
 
   it('setup needs a terminal to ask for a missing password', async () => {
     await rm(passwordFile());
-    expect(await doctor()).toMatchObject({ Password: 'failure' });
+    expect(await doctor()).toMatchObject({ Password: 'fail' });
     const refused = await command('setup');
     expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('in a terminal') });
   });

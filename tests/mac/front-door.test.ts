@@ -1,6 +1,7 @@
 import { cp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import type { Finding } from '@footbridge/runtime/finding';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
@@ -9,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRecord } from '../../scripts/selftest-records.ts';
 import type { TestBridge } from '../contract/test-bridge.ts';
 import { startInstalledMac } from './installed-mac.ts';
-import type { Finding, InstalledMac } from './installed-mac.ts';
+import type { InstalledMac } from './installed-mac.ts';
 
 const OWNER = '+15550100009';
 /** The record of this Mac, as a fixture: `vitest --update` writes it. */
@@ -136,28 +137,28 @@ describe('a Mac, from nothing to ready and back', () => {
     const doctor = async () => {
       const { out } = await command(program, 'doctor', '--json');
       const { findings } = JSON.parse(out) as { findings: Finding[] };
-      for (const { check, verdict, next } of findings)
-        expect([check, next !== undefined]).toEqual([check, verdict !== 'ok']);
-      return new Map(findings.map(({ check, verdict }) => [check, verdict]));
+      for (const { check, state, next } of findings)
+        expect([check, next !== undefined]).toEqual([check, state !== 'pass']);
+      return new Map(findings.map(({ check, state }) => [check, state]));
     };
     const atFirst = await doctor();
     expect(Object.fromEntries(atFirst)).toMatchObject({
-      Agent: 'ok',
-      Link: 'ok',
-      'Full Disk': 'ok',
-      Automation: 'ok',
-      Messages: 'ok',
-      SMS: 'ok',
-      Newest: 'ok',
-      Verified: 'warning',
-      App: 'ok',
-      'Login item': 'ok',
-      Sleep: 'warning',
-      FileVault: 'ok',
-      Service: 'ok',
-      License: 'ok',
+      Agent: 'pass',
+      Link: 'pass',
+      'Full Disk': 'pass',
+      Automation: 'pass',
+      Messages: 'pass',
+      SMS: 'pass',
+      Newest: 'pass',
+      Verified: 'warn',
+      App: 'pass',
+      'Login item': 'pass',
+      Sleep: 'warn',
+      FileVault: 'pass',
+      Service: 'pass',
+      License: 'pass',
     });
-    expect(atFirst.get('Screen')).toBe('warning');
+    expect(atFirst.get('Screen')).toBe('warn');
     await macos.messages.configurePmset({ sleep: 0, displaysleep: 0 });
     await macos.messages.configureDefaults({ '-currentHost com.apple.screensaver': { idleTime: 0 } });
     await macos.messages.configureFileVault({ isOn: true });
@@ -165,17 +166,17 @@ describe('a Mac, from nothing to ready and back', () => {
     await macos.messages.configurePrivacy({ fullDisk: false });
     const after = await until(async () => {
       const found = await doctor();
-      return found.get('Full Disk') === 'failure' ? found : undefined;
+      return found.get('Full Disk') === 'fail' ? found : undefined;
     });
     expect(Object.fromEntries(after)).toMatchObject({
-      'Login item': 'failure',
-      Sleep: 'ok',
-      Screen: 'ok',
-      FileVault: 'warning',
+      'Login item': 'fail',
+      Sleep: 'pass',
+      Screen: 'pass',
+      FileVault: 'warn',
     });
     await macos.messages.configureLaunchctl({ disabled: [] });
     await macos.messages.configurePrivacy({ fullDisk: true });
-    await until(async () => (await doctor()).get('Full Disk') === 'ok');
+    await until(async () => (await doctor()).get('Full Disk') === 'pass');
   });
 
   it('doctor --selftest tries each capability within a minute and writes an anonymous record', async () => {

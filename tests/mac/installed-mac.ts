@@ -11,14 +11,6 @@ import { packProgram } from '../../scripts/pack-program.ts';
 import { TestBridge } from '../contract/test-bridge.ts';
 import { TerminalSession } from './terminal-session.ts';
 
-/** What `footbridge-agent doctor --json` reports of one check. */
-export interface Finding {
-  readonly check: string;
-  readonly verdict: string;
-  readonly detail: string;
-  readonly next?: string;
-}
-
 interface Ended {
   readonly code: number;
   readonly out: string;

@@ -1,12 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import type { Finding } from '@footbridge/runtime/finding';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { startInstalledMac } from './installed-mac.ts';
-import type { Finding, InstalledMac } from './installed-mac.ts';
+import type { InstalledMac } from './installed-mac.ts';
 
 let mac: InstalledMac;
 const cleanup = createCleanup();
@@ -58,12 +59,12 @@ describe('launchd', () => {
     expect(await startsUntilIdle()).toBe(starts + 2);
     await writeFile(settingsFile(), settings);
     expect(await agentFinding()).toMatchObject({
-      verdict: 'failure',
-      detail: expect.stringContaining('settings.json must be a JSON object'),
+      state: 'fail',
+      sentence: expect.stringContaining('settings.json must be a JSON object'),
       next: expect.stringContaining('footbridge-agent setup'),
     });
     expect((await command('setup')).code).toBe(0);
-    expect(await agentFinding()).toMatchObject({ verdict: 'ok' });
+    expect(await agentFinding()).toMatchObject({ state: 'pass' });
   });
 
   it('does not restart an agent whose data folder serves another location', async () => {
@@ -94,8 +95,8 @@ describe('launchd', () => {
     await mac.bridge.operator('POST', `/operator/devices/${device?.id}/revoke`);
     expect(await startsUntilIdle()).toBe(starts);
     expect(await agentFinding()).toMatchObject({
-      verdict: 'failure',
-      detail: expect.stringContaining('revoked'),
+      state: 'fail',
+      sentence: expect.stringContaining('revoked'),
     });
     expect(JSON.parse((await command('status')).out)).toMatchObject({
       running: false,

@@ -40,7 +40,6 @@ import { StateReporter } from './flows/link/report-state.ts';
 import { claimLocation } from './flows/link/served-location.ts';
 import type { Downloads, Images } from './flows/outbound/job-deps.ts';
 import { OneAtATime } from './flows/outbound/one-at-a-time.ts';
-import type { Held, Outcome } from './flows/outbound/outcome.ts';
 import { Pacing } from './flows/outbound/pacing.ts';
 import type { PacingLimits } from './flows/outbound/pacing.ts';
 import { performJob } from './flows/outbound/perform-job.ts';
@@ -53,10 +52,12 @@ import { openEnrolment } from './open/enrolment.ts';
 import { openAgentJournal } from './open/journal.ts';
 import { openMessages, simulateMessages } from './open/messages.ts';
 import type { BlueBubblesLimits, Mac } from './open/messages.ts';
-import type { Job, Journal } from './ports/journal/journal.ts';
-import { noteMemory } from './ports/journal/note-memory.ts';
+import type { Job, Journal } from './journal/journal.ts';
+import { noteMemory } from './journal/note-memory.ts';
 import type { Messages } from './ports/messages/messages.ts';
-import { outboundName, Suspects } from './ports/suspects/suspects.ts';
+import { outboundName, Suspects } from './suspects/suspects.ts';
+import type { Held } from './flows/outbound/held-jobs.ts';
+import type { JobOutcome } from './outcome.ts';
 
 const NO_GAP = { minMs: 0, maxMs: 0 };
 const DEFAULT_GAP = { minMs: 1_000, maxMs: 3_000 };
@@ -306,7 +307,7 @@ function jobPerformer(
     images: Images;
     suspects: Suspects;
   },
-): (job: Job, frame: SendFrame) => Promise<Outcome | Held> {
+): (job: Job, frame: SendFrame) => Promise<JobOutcome | Held> {
   const { journal, messages, pacing, log, clock, failpoint, images, suspects } = deps;
   const downloads = deps.downloads ?? createDownloads({ allowLoopback: config.allowLoopback });
   return async (job, frame) => {

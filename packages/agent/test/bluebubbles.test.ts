@@ -159,15 +159,15 @@ describe('the agent with BlueBubbles', () => {
     await agent.stop();
     const examine = async () => {
       const findings = await examineBlueBubblesOf(config, macos.home);
-      return findings.map(({ check, verdict }) => `${check} ${verdict}`);
+      return findings.map(({ check, state }) => `${check} ${state}`);
     };
-    const features = ['Replies ok', 'Reactions ok', 'Activity ok'];
-    const basics = ['BlueBubbles ok', 'Version ok', 'Private API ok', 'Helper ok', 'Account ok'];
+    const features = ['Replies pass', 'Reactions pass', 'Activity pass'];
+    const basics = ['BlueBubbles pass', 'Version pass', 'Private API pass', 'Helper pass', 'Account pass'];
     expect(await examine()).toEqual([...basics, ...features]);
     await server.control.configure({ helpers: 0 });
-    expect(await examine()).toContain('Helper failure');
+    expect(await examine()).toContain('Helper fail');
     writeFileSync(join(config.dataDir, 'bluebubbles-password'), '');
-    expect(await examine()).toEqual(['Password failure']);
+    expect(await examine()).toEqual(['Password fail']);
   });
 });
 

@@ -3,7 +3,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ENGINES } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { ProgramClock } from './program-clock.ts';
 import { ANNA, person } from './running-agent.ts';
 

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { serveFiles } from './file-server.ts';
 import { ENGINES } from './engine-agent.ts';
 import type { Engine, EngineAgent } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person, PNG, withFooter } from './running-agent.ts';
 
 const cleanup = createCleanup();

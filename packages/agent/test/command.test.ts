@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 
 import { Agent } from '@footbridge/testkit/agent';
 import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
@@ -12,7 +10,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { isLocked, journalPath, lockDataDir } from '../src/edges/data-dir.ts';
 import { openAgentJournal } from '../src/open/journal.ts';
-import { MIGRATIONS } from '../src/ports/journal/sqlite-schema.ts';
+import { MIGRATIONS } from '../src/journal/sqlite-schema.ts';
+import { command } from './run-command.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
@@ -20,18 +19,6 @@ afterEach(() => cleanup.run());
 
 /** Longer than any test: the job waits until the delay is changed. */
 const HELD_MS = 3_600_000;
-
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
-function command(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    const { PATH, NODE_COMPILE_CACHE } = process.env;
-    const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent' };
-    execFile(process.execPath, [MAIN, ...args], { env, timeout: 60_000 }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err });
-    });
-  });
-}
 
 async function service(): Promise<ScriptedService> {
   const started = await new ScriptedService().start();
@@ -338,7 +325,7 @@ describe('footbridge-agent', () => {
     const status = await command('status', '--data-dir', dir);
     expect(JSON.parse(status.out)).toMatchObject({ running: false, journal: 'writable', rejected: 1 });
     expect((await command('doctor', '--data-dir', dir, '--simulate')).out).toContain(
-      '1 messages rejected by the CRM',
+      '1 message rejected by the CRM',
     );
     expect(await command('move', 'location2', '--yes', '--data-dir', dir)).toMatchObject({
       code: 0,
@@ -368,9 +355,12 @@ describe('footbridge-agent', () => {
     const doctor = await command('doctor', ...common);
     expect(JSON.parse(doctor.out).findings).toContainEqual({
       check: 'Journal',
+      state: 'fail',
+      sentence: 'written by a newer version of the agent',
+      next: 'Run npx footbridge-agent@latest update',
+      // The former names of `state` and `sentence`.
       verdict: 'failure',
       detail: 'written by a newer version of the agent',
-      next: 'Run npx footbridge-agent@latest update',
     });
     expect(await readFile(journalPath(dir))).toEqual(before);
   });
@@ -386,7 +376,7 @@ describe('footbridge-agent', () => {
     expect(JSON.parse(out).findings).toContainEqual(
       expect.objectContaining({
         check: 'Journal',
-        verdict: 'failure',
+        state: 'fail',
         next: expect.stringMatching(next),
       }),
     );
@@ -405,12 +395,12 @@ describe('footbridge-agent', () => {
       const { findings } = JSON.parse(out) as { findings: { check: string }[] };
       return findings.find(({ check }) => check === 'Log');
     };
-    expect(await logFinding()).toMatchObject({ verdict: 'ok' });
+    expect(await logFinding()).toMatchObject({ state: 'pass' });
     expect(existsSync(logs)).toBe(false);
     await writeFile(logs, '');
     expect(await logFinding()).toMatchObject({
-      verdict: 'warning',
-      detail: expect.stringMatching(/agent.log cannot be opened.*is not a folder/),
+      state: 'warn',
+      sentence: expect.stringMatching(/agent.log cannot be opened.*is not a folder/),
       next: expect.stringContaining('restart the agent'),
     });
   });
@@ -441,7 +431,7 @@ describe('footbridge-agent', () => {
     expect(JSON.parse(readable.out).findings).toContainEqual(
       expect.objectContaining({
         check: 'License',
-        verdict: 'failure',
+        state: 'fail',
         next: expect.stringContaining('chmod 600'),
       }),
     );

@@ -189,7 +189,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       const revived = await again();
       const { error } = await service.statusOf(frame.requestId);
       expect(error?.message).toMatch(
-        /^Attachment 1 could not be downloaded: .*403.*1 of 2 parts were already/,
+        /^Attachment 1 could not be downloaded: .*403.*1 of 2 parts had already/,
       );
       file.renew();
       const { requestId } = service.send({ ...frame, requestId: 'repeat' });

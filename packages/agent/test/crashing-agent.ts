@@ -7,8 +7,8 @@ import { expect } from 'vitest';
 import { pendingJobs } from './engine-agent.ts';
 import type { Engine } from './engine-agent.ts';
 import { MacAgent } from './mac-agent.ts';
-import { sharedMac } from './mac-fixture.ts';
-import type { MacFixture } from './mac-fixture.ts';
+import { sharedMac } from './mac.fixture.ts';
+import type { MacFixture } from './mac.fixture.ts';
 import { person } from './running-agent.ts';
 import { ScriptedService } from './scripted-service.ts';
 

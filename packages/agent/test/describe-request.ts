@@ -28,8 +28,11 @@ function readJob(dataDir: string, requestId: string): object {
     const job = journal.jobs.findByRequest(requestId);
     const outbox = journal.outbox.unacknowledged(0, 1000).map(({ seq }) => seq);
     if (job === undefined) return { job: 'none', outbox };
-    const { key, state, error } = job;
-    return { job: key, state, error: error?.code, unfinished: journal.jobs.unfinishedSteps(key), outbox };
+    const { key, outcome } = job;
+    const hasBegun = journal.jobs.interrupted().some((other) => other.key === key);
+    const state = outcome?.state ?? (hasBegun ? 'begun' : 'queued');
+    const code = outcome !== undefined && 'code' in outcome ? outcome.code : undefined;
+    return { job: key, state, code, unfinished: journal.jobs.unfinishedSteps(key), outbox };
   } finally {
     journal.close();
   }

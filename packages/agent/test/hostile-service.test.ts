@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { Agent } from '@footbridge/testkit/agent';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
@@ -16,23 +14,13 @@ import { unencryptedLink } from '../src/config/unencrypted-link.ts';
 import { saveToken } from '../src/edges/enrolment/token-file.ts';
 import { createUploads } from '../src/edges/uploads.ts';
 import { openEnrolment } from '../src/open/enrolment.ts';
+import { command } from './run-command.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const MB = 1_000_000;
-
-function command(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    const { PATH, NODE_COMPILE_CACHE } = process.env;
-    const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent' };
-    execFile(process.execPath, [MAIN, ...args], { env, timeout: 60_000 }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err });
-    });
-  });
-}
 
 async function service(): Promise<ScriptedService> {
   const started = await new ScriptedService().start();

@@ -9,7 +9,7 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ENGINES } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person, PNG } from './running-agent.ts';
 
 const cleanup = createCleanup();

@@ -33,7 +33,7 @@ describe('the local socket', () => {
     await play('/world', { permissions: { accessibility: false } });
     expect(await ask()).toBe('denied');
     const sent = await callAgent(config.dataDir, { call: 'sendText', to: ANNA, text: 'Hello' });
-    expect(sent).toMatchObject({ result: 'sent' });
+    expect(sent).toMatchObject({ state: 'delivered' });
     expect(await messages()).toMatchObject([{ from: 'me', text: 'Hello' }]);
   });
 

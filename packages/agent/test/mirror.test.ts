@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { useCrashes } from './crashing-agent.ts';
 import { ENGINES } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { always, serveFiles } from './file-server.ts';
 import { ANNA, BERT, PNG, person, runAgent } from './running-agent.ts';
 import { ScriptedService } from './scripted-service.ts';

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { MessageView } from '../src/ports/messages/simulation.ts';
 import { always, serveFiles } from './file-server.ts';
 import { ENGINES } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person, PNG } from './running-agent.ts';
 
 const cleanup = createCleanup();

@@ -2,7 +2,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ENGINES } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person } from './running-agent.ts';
 
 const cleanup = createCleanup();

@@ -12,10 +12,10 @@ import type { NewMessage } from '@footbridge/testkit/macos/messages-app';
 import { seeded } from '@footbridge/testkit/seeded';
 
 import type { JobDeps } from '../src/flows/outbound/job-deps.ts';
-import type { Outcome } from '../src/flows/outbound/outcome.ts';
 import { sendReaction } from '../src/flows/outbound/send-reaction.ts';
 import { tapbackCode } from '../src/ports/messages/tapbacks.ts';
 import { ScreenInProcess } from './screen-in-process.ts';
+import type { JobOutcome } from '../src/outcome.ts';
 
 const ACTIONS = ['add', 'remove', 'replace'] as const;
 const PARTS = [0, 1] as const;
@@ -170,7 +170,13 @@ async function runCase(mac: ScreenInProcess, one: MatrixCase, person: string): P
 
 function problemOf(
   one: MatrixCase,
-  run: { outcome: Outcome; repeated: Outcome; presses: number; expected: string | undefined; guid: string },
+  run: {
+    outcome: JobOutcome;
+    repeated: JobOutcome;
+    presses: number;
+    expected: string | undefined;
+    guid: string;
+  },
   mac: ScreenInProcess,
 ): string | undefined {
   const code = run.outcome.state === 'delivered' ? undefined : run.outcome.code;
@@ -234,7 +240,7 @@ function otherThan(tapback: Tapback): Tapback {
   return { kind: 'classic', type: isLike ? 'laugh' : 'like' };
 }
 
-function request(mac: ScreenInProcess, reaction: OutboundReaction, person: string): Promise<Outcome> {
+function request(mac: ScreenInProcess, reaction: OutboundReaction, person: string): Promise<JobOutcome> {
   const chatId = mac.store.directChat(person, 'iMessage')?.id;
   const address = {
     phone: person,

@@ -7,7 +7,7 @@ import type { ReactionView } from '../src/ports/messages/simulation.ts';
 import { always, serveFiles } from './file-server.ts';
 import { ENGINES } from './engine-agent.ts';
 import type { EngineAgent } from './engine-agent.ts';
-import { useEngine } from './engine-fixture.ts';
+import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person, PNG, withFooter } from './running-agent.ts';
 
 const cleanup = createCleanup();

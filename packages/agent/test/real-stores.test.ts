@@ -13,10 +13,10 @@ import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { Receiver } from '../src/flows/inbound/receive-messages.ts';
-import { openJournal } from '../src/ports/journal/journal-sqlite.ts';
-import type { Journal } from '../src/ports/journal/journal.ts';
-import { MacReader } from '../src/ports/messages/messages-macos.ts';
-import { NO_SUSPECTS } from '../src/ports/suspects/no-suspects.ts';
+import { openJournal } from '../src/journal/journal-sqlite.ts';
+import type { Journal } from '../src/journal/journal.ts';
+import { MacReader } from '../src/ports/messages/macos/mac-reader.ts';
+import { NO_SUSPECTS } from '../src/suspects/no-suspects.ts';
 import { storeDate } from '@footbridge/testkit/macos/messages-store';
 import { seededRandom } from '../src/ports/messages/mutated-bodies.ts';
 import { insertInto } from './real-chat-db.ts';

@@ -17,9 +17,9 @@ import type {
   Destination,
   OutgoingMessage,
   PressResult,
-  SendResult,
   TapbackPress,
 } from '../src/ports/messages/messages.ts';
+import type { Outcome } from '../src/outcome.ts';
 
 /** A clock on which pauses take no time: each moves it. */
 class MovingClock implements Clock {
@@ -83,7 +83,7 @@ export class ScreenInProcess {
     return pressTapback(press, { ...this.#deps(), unconfirmed: this.#unconfirmed });
   }
 
-  send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+  send(message: OutgoingMessage, destination: Destination): Promise<Outcome> {
     return sendOnScreen(message, destination, this.#deps());
   }
 

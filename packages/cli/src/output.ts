@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 
+import { mark } from '@footbridge/runtime/finding';
 import { printable } from '@footbridge/runtime/printable';
 
 import type { CliError } from './cli-error.ts';
@@ -45,7 +46,7 @@ export function createOutput(
     },
     error({ message, next, code }) {
       if (json) warn(JSON.stringify({ error: message, code, next }));
-      else warn(`${styleText('red', '✖', { stream: process.stderr })} ${printable(message)}`);
+      else warn(`${mark('fail', process.stderr)} ${printable(message)}`);
       if (!json && next !== undefined) warn(`  Next: ${next}`);
     },
   };

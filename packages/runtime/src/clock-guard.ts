@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { counted } from './counted.ts';
 
 /** What shows the right time. */
 export interface TimeWitnesses {
@@ -113,5 +114,5 @@ const reasonOf = (verdict: ClockVerdict) => (verdict.agrees ? undefined : verdic
 /** Says by how much the clock is wrong, in whole days. */
 export function daysOff(aheadMs: number): string {
   const days = Math.max(1, Math.round(Math.abs(aheadMs) / DAY_MS));
-  return `${days} ${days === 1 ? 'day' : 'days'} ${aheadMs > 0 ? 'ahead' : 'behind'}`;
+  return `${counted(days, 'day')} ${aheadMs > 0 ? 'ahead' : 'behind'}`;
 }

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 
+import { counted } from './counted.ts';
 import { printable } from './printable.ts';
 
 /** The result of one check of `doctor`, of the service or of a Mac. */
@@ -27,12 +28,17 @@ export const fail = (check: string, sentence: string, next: string): Finding => 
 
 const MARKS = { pass: ['green', '✔'], warn: ['yellow', '⚠'], fail: ['red', '✖'] } as const;
 
+/** Returns the sign before a line that says how something went, in colour if `stream` shows it. */
+export function mark(state: Finding['state'], stream: NodeJS.WritableStream = process.stdout): string {
+  const [colour, sign] = MARKS[state];
+  return styleText(colour, sign, { stream });
+}
+
 /** Returns the lines that a terminal shows for each finding, in the same order. */
 export function formatFindings(findings: readonly Finding[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings.map(({ check, state, sentence, next }) => {
-    const [colour, mark] = MARKS[state];
-    const line = `${styleText(colour, mark)} ${check.padEnd(width)}  ${printable(sentence)}`;
+    const line = `${mark(state)} ${check.padEnd(width)}  ${printable(sentence)}`;
     return next === undefined ? line : `${line}\n  ${' '.repeat(width)}  Next: ${printable(next)}`;
   });
 }
@@ -49,6 +55,4 @@ export function countFindings(findings: readonly Finding[]): FindingCounts {
 
 /** For example `1 failure, 2 warnings.` */
 export const formatCounts = ({ failures, warnings }: FindingCounts): string =>
-  `${plural(failures, 'failure')}, ${plural(warnings, 'warning')}.`;
-
-const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
+  `${counted(failures, 'failure')}, ${counted(warnings, 'warning')}.`;

@@ -14,7 +14,7 @@ export async function activate(settings: Settings, output: Output): Promise<numb
   if (activated.ok) {
     const { seats } = activated;
     warnIfUnencrypted(settings.url, output);
-    const used = seats === undefined ? '' : ` ${seats.used} of ${seats.max} seats are in use.`;
+    const used = seats === undefined ? '' : ` Seats in use: ${seats.used} of ${seats.max}.`;
     output.result(
       { activated: true, seats },
       `This Mac is activated.${used} Next: footbridge-agent run --simulate`,

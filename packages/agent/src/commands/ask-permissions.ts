@@ -72,9 +72,9 @@ export async function askPermissions(deps: PermissionDeps): Promise<string[]> {
   const steps = STEPS.filter(({ name }) => needed[name]);
   for (const [index, step] of steps.entries()) {
     deps.terminal.say(`\n${index + 1} of ${steps.length}  ${step.title}\n${step.why}`);
-    if (await askPermission(step, deps)) deps.terminal.say(`✔ ${step.title} is on.`);
+    if (await askPermission(step, deps)) deps.terminal.confirm(`${step.title} is on.`);
     else {
-      deps.terminal.say(`✖ ${step.title} is off.`);
+      deps.terminal.complain(`${step.title} is off.`);
       missing.push(step.title);
     }
   }

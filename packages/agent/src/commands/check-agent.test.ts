@@ -30,10 +30,8 @@ const withState = (state: Partial<AgentReport['state']>): AgentReport => ({
 describe('doctor and the running agent', () => {
   it('finds nothing but unverified capabilities on a healthy Mac', () => {
     const findings = checkAgent(HEALTHY, false);
-    expect(findings.filter(({ verdict }) => verdict !== 'ok').map(({ check }) => check)).toEqual([
-      'Verified',
-    ]);
-    expect(checkAgent(HEALTHY, true).every(({ verdict }) => verdict === 'ok')).toBe(true);
+    expect(findings.filter(({ state }) => state !== 'pass').map(({ check }) => check)).toEqual(['Verified']);
+    expect(checkAgent(HEALTHY, true).every(({ state }) => state === 'pass')).toBe(true);
   });
 
   it('needs only Full Disk Access with BlueBubbles', () => {
@@ -43,57 +41,51 @@ describe('doctor and the running agent', () => {
       engine: 'bluebubbles',
       uiAutomation: false,
     };
-    const verdicts = new Map(checkAgent(report, false).map(({ check, verdict }) => [check, verdict]));
-    expect(Object.fromEntries(verdicts)).toMatchObject({
-      'Full Disk': 'failure',
-      Automation: 'ok',
-      Access: 'ok',
+    const states = new Map(checkAgent(report, false).map(({ check, state }) => [check, state]));
+    expect(Object.fromEntries(states)).toMatchObject({
+      'Full Disk': 'fail',
+      Automation: 'pass',
+      Access: 'pass',
     });
   });
 
   it('fails when an installed agent does not run, and warns when none is installed', () => {
     expect(checkAgent(undefined, false, { isInstalled: true })).toMatchObject([
-      { check: 'Agent', verdict: 'failure', next: expect.stringContaining('footbridge-agent setup') },
+      { check: 'Agent', state: 'fail', next: expect.stringContaining('footbridge-agent setup') },
     ]);
-    expect(checkAgent(undefined, false)).toMatchObject([{ check: 'Agent', verdict: 'warning' }]);
+    expect(checkAgent(undefined, false)).toMatchObject([{ check: 'Agent', state: 'warn' }]);
   });
 
   it.each<[string, AgentReport | undefined, string, string, RegExp]>([
-    ['no agent', undefined, 'Agent', 'warning', /setup/],
+    ['no agent', undefined, 'Agent', 'warn', /setup/],
     [
       'no connection',
       { ...HEALTHY, link: { state: 'waiting', because: 'refused' } },
       'Link',
-      'failure',
+      'fail',
       /network/,
     ],
-    ['no Full Disk Access', withPermission('fullDisk', 'denied'), 'Full Disk', 'failure', /Full Disk Access/],
-    ['no Automation', withPermission('automation', 'denied'), 'Automation', 'failure', /Automation/],
-    ['an undecided Automation', withPermission('automation', 'unknown'), 'Automation', 'warning', /setup/],
-    ['no Accessibility', withPermission('accessibility', 'denied'), 'Access', 'failure', /Accessibility/],
-    ['no store', { ...HEALTHY, store: 'absent' }, 'Messages', 'failure', /Open Messages/],
-    ['an empty store', { ...HEALTHY, store: 'empty' }, 'Messages', 'failure', /sign in/],
-    ['a damaged store', { ...HEALTHY, store: 'corrupt' }, 'Messages', 'failure', /restart/],
-    ['Messages signed out', withState({ messages: { signedIn: false } }), 'Messages', 'failure', /sign in/],
-    ['a locked screen', withState({ session: 'locked' }), 'Messages', 'warning', /Unlock/],
-    [
-      'no SMS',
-      withState({ messages: { services: ['iMessage'] } }),
-      'SMS',
-      'warning',
-      /Text Message Forwarding/,
-    ],
-    ['unknown services', withState({ messages: {} }), 'SMS', 'warning', /setup/],
-    ['a week of silence', { ...HEALTHY, newestMessageAgeSec: 9 * 86_400 }, 'Newest', 'warning', /sign out/],
-  ])('reports %s with one remedy', (_case, report, check, verdict, next) => {
+    ['no Full Disk Access', withPermission('fullDisk', 'denied'), 'Full Disk', 'fail', /Full Disk Access/],
+    ['no Automation', withPermission('automation', 'denied'), 'Automation', 'fail', /Automation/],
+    ['an undecided Automation', withPermission('automation', 'unknown'), 'Automation', 'warn', /setup/],
+    ['no Accessibility', withPermission('accessibility', 'denied'), 'Access', 'fail', /Accessibility/],
+    ['no store', { ...HEALTHY, store: 'absent' }, 'Messages', 'fail', /Open Messages/],
+    ['an empty store', { ...HEALTHY, store: 'empty' }, 'Messages', 'fail', /sign in/],
+    ['a damaged store', { ...HEALTHY, store: 'corrupt' }, 'Messages', 'fail', /restart/],
+    ['Messages signed out', withState({ messages: { signedIn: false } }), 'Messages', 'fail', /sign in/],
+    ['a locked screen', withState({ session: 'locked' }), 'Messages', 'warn', /Unlock/],
+    ['no SMS', withState({ messages: { services: ['iMessage'] } }), 'SMS', 'warn', /Text Message Forwarding/],
+    ['unknown services', withState({ messages: {} }), 'SMS', 'warn', /setup/],
+    ['a week of silence', { ...HEALTHY, newestMessageAgeSec: 9 * 86_400 }, 'Newest', 'warn', /sign out/],
+  ])('reports %s with one remedy', (_case, report, check, state, next) => {
     const finding = checkAgent(report, false).find((candidate) => candidate.check === check);
-    expect(finding).toMatchObject({ verdict, next: expect.stringMatching(next) });
+    expect(finding).toMatchObject({ state, next: expect.stringMatching(next) });
   });
 
   it('needs no Accessibility when the owner switched UI automation off', () => {
     const denied = { ...withPermission('accessibility', 'denied'), uiAutomation: false };
     expect(checkAgent(denied, false).find(({ check }) => check === 'Access')).toMatchObject({
-      verdict: 'ok',
+      state: 'pass',
     });
   });
 });

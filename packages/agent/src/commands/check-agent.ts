@@ -1,7 +1,9 @@
+import { counted } from '@footbridge/runtime/counted';
+import { fail, pass, warn } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
+
 import { notVerified } from '../config/verified-on-mac.ts';
 import type { AgentReport } from '../edges/local-socket/local-calls.ts';
-import { failure, ok, warning } from './finding.ts';
-import type { Finding } from './finding.ts';
 
 const DAY_SEC = 24 * 3600;
 const MAX_SILENCE_DAYS = 7;
@@ -22,7 +24,7 @@ export function checkAgent(
   if (report === undefined) return [notRunning(stoppedBecause, isInstalled)];
   const mac = isSimulated ? [] : [checkSms(report), checkVerified(report)];
   return [
-    ok('Agent', `running, version ${report.version}, for ${report.location}`),
+    pass('Agent', `running, version ${report.version}, for ${report.location}`),
     checkLink(report),
     ...checkPermissions(report),
     checkMessages(report),
@@ -33,28 +35,28 @@ export function checkAgent(
 
 function notRunning(because: string | undefined, isInstalled: boolean): Finding {
   if (because !== undefined)
-    return failure(
+    return fail(
       'Agent',
       `stopped: ${because}`,
       'Resolve this with the operator of the service, then run footbridge-agent setup, which starts the agent again',
     );
   return isInstalled
-    ? failure('Agent', 'not running', 'Run footbridge-agent setup, which starts it again')
-    : warning('Agent', 'not running', 'Run footbridge-agent setup on a Mac, or footbridge-agent run');
+    ? fail('Agent', 'not running', 'Run footbridge-agent setup, which starts it again')
+    : warn('Agent', 'not running', 'Run footbridge-agent setup on a Mac, or footbridge-agent run');
 }
 
 function checkLink({ link }: AgentReport): Finding {
-  if (link.state === 'registered') return ok('Link', 'connected to the service');
+  if (link.state === 'registered') return pass('Link', 'connected to the service');
   const reason = link.because === undefined ? '' : `: ${link.because}`;
-  return failure('Link', `${link.state}${reason}`, 'Check the network, and ask the operator of the service');
+  return fail('Link', `${link.state}${reason}`, 'Check the network, and ask the operator of the service');
 }
 
 function checkPermissions({ state, engine, uiAutomation }: AgentReport): Finding[] {
   const { fullDisk, automation, accessibility } = state.permissions ?? {};
   const find = (check: string, value: string | undefined, next: string): Finding => {
-    if (value === 'granted') return ok(check, 'granted');
-    if (value === 'denied') return failure(check, 'denied', next);
-    return warning(check, 'not known yet', 'Run footbridge-agent setup, which asks for it');
+    if (value === 'granted') return pass(check, 'granted');
+    if (value === 'denied') return fail(check, 'denied', next);
+    return warn(check, 'not known yet', 'Run footbridge-agent setup, which asks for it');
   };
   const fullDiskFinding = find(
     'Full Disk',
@@ -63,7 +65,7 @@ function checkPermissions({ state, engine, uiAutomation }: AgentReport): Finding
   );
   if (engine === 'bluebubbles') {
     const notNeeded = 'not needed: BlueBubbles controls Messages';
-    return [fullDiskFinding, ok('Automation', notNeeded), ok('Access', notNeeded)];
+    return [fullDiskFinding, pass('Automation', notNeeded), pass('Access', notNeeded)];
   }
   return [
     fullDiskFinding,
@@ -74,32 +76,32 @@ function checkPermissions({ state, engine, uiAutomation }: AgentReport): Finding
     ),
     uiAutomation
       ? find('Access', accessibility, `Switch on Footbridge Agent in ${SETTINGS_PATH}, Accessibility`)
-      : ok('Access', 'not needed: FOOTBRIDGE_UI_AUTOMATION is false'),
+      : pass('Access', 'not needed: FOOTBRIDGE_UI_AUTOMATION is false'),
   ];
 }
 
 function checkMessages({ store, state }: AgentReport): Finding {
-  if (store === 'absent') return failure('Messages', 'has no messages', 'Open Messages and sign in');
+  if (store === 'absent') return fail('Messages', 'has no messages', 'Open Messages and sign in');
   if (store === 'empty' || state.messages?.signedIn === false)
-    return failure('Messages', 'not signed in', 'Open Messages, Settings, iMessage, and sign in');
+    return fail('Messages', 'not signed in', 'Open Messages, Settings, iMessage, and sign in');
   if (store === 'corrupt')
-    return failure('Messages', 'its store is damaged', 'Quit Messages, open it again and restart the Mac');
+    return fail('Messages', 'its store is damaged', 'Quit Messages, open it again and restart the Mac');
   if (state.session === 'locked' || state.session === 'away')
-    return warning(
+    return warn(
       'Messages',
       `the screen is ${state.session === 'locked' ? 'locked' : 'used by another user'}`,
       'Unlock the Mac: reactions, replies and effects need the screen',
     );
   const services = state.messages?.services?.join(', ');
-  return ok('Messages', services === undefined ? 'readable' : `signed in to ${services}`);
+  return pass('Messages', services === undefined ? 'readable' : `signed in to ${services}`);
 }
 
 function checkSms({ state }: AgentReport): Finding {
   const services = state.messages?.services;
   if (services === undefined)
-    return warning('SMS', 'not known yet', 'Run footbridge-agent setup, which asks Messages');
-  if (services.includes('SMS')) return ok('SMS', 'forwarded by the iPhone');
-  return warning(
+    return warn('SMS', 'not known yet', 'Run footbridge-agent setup, which asks Messages');
+  if (services.includes('SMS')) return pass('SMS', 'forwarded by the iPhone');
+  return warn(
     'SMS',
     'not forwarded, so only people with iMessage get texts',
     'On the iPhone: Settings, Apps, Messages, Text Message Forwarding, switch on this Mac',
@@ -107,21 +109,21 @@ function checkSms({ state }: AgentReport): Finding {
 }
 
 function checkNewest({ newestMessageAgeSec }: AgentReport): Finding {
-  if (newestMessageAgeSec === null) return ok('Newest', 'no messages yet');
+  if (newestMessageAgeSec === null) return pass('Newest', 'no messages yet');
   const days = Math.floor(newestMessageAgeSec / DAY_SEC);
   if (days <= MAX_SILENCE_DAYS)
-    return ok('Newest', `the newest message is ${describeAge(newestMessageAgeSec)} old`);
-  return warning(
+    return pass('Newest', `the newest message is ${describeAge(newestMessageAgeSec)} old`);
+  return warn(
     'Newest',
-    `the newest message is ${days} days old`,
+    `the newest message is ${counted(days, 'day')} old`,
     'Send a text to this Mac; if it does not arrive, sign out of Messages and in again',
   );
 }
 
 function checkVerified({ state }: AgentReport): Finding {
   const open = notVerified(state.capabilities);
-  if (open.length === 0) return ok('Verified', 'every capability was verified on a Mac');
-  return warning(
+  if (open.length === 0) return pass('Verified', 'every capability was verified on a Mac');
+  return warn(
     'Verified',
     `not yet verified on a Mac: ${open.join(', ')}`,
     'Run footbridge-agent doctor --selftest --to with your own number, and send the file to the operator of the service',
@@ -129,9 +131,9 @@ function checkVerified({ state }: AgentReport): Finding {
 }
 
 export function describeAge(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} seconds`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} minutes`;
+  if (seconds < 120) return counted(Math.round(seconds), 'second');
+  if (seconds < 7200) return counted(Math.round(seconds / 60), 'minute');
   return seconds < 2 * DAY_SEC
-    ? `${Math.round(seconds / 3600)} hours`
-    : `${Math.round(seconds / DAY_SEC)} days`;
+    ? counted(Math.round(seconds / 3600), 'hour')
+    : counted(Math.round(seconds / DAY_SEC), 'day');
 }

@@ -23,30 +23,30 @@ const saverAfter = (seconds: number) =>
 describe('doctor and the screen', () => {
   it('warns of a lock after the display turns off, and of the default screen saver', async () => {
     expect(await check(10)).toMatchObject({
-      verdict: 'warning',
-      detail: expect.stringContaining('locks after 10 minutes'),
+      state: 'warn',
+      sentence: expect.stringContaining('locks after 10 minutes'),
     });
-    expect(await check(0)).toMatchObject({ detail: expect.stringContaining('locks after 20 minutes') });
+    expect(await check(0)).toMatchObject({ sentence: expect.stringContaining('locks after 20 minutes') });
   });
 
   it('adds the time after which a password is required', async () => {
     await saverAfter(300);
     await macos.messages.configureScreenLock({ screenLock: { seconds: 900 } });
-    expect(await check(10)).toMatchObject({ detail: expect.stringContaining('locks after 20 minutes') });
+    expect(await check(10)).toMatchObject({ sentence: expect.stringContaining('locks after 20 minutes') });
   });
 
   it('reports no problem when the display and the screen saver never start a lock, or no password is required', async () => {
     await saverAfter(0);
-    expect(await check(0)).toMatchObject({ verdict: 'ok' });
+    expect(await check(0)).toMatchObject({ state: 'pass' });
     await macos.messages.configureScreenLock({ screenLock: 'off' });
-    expect(await check(10)).toMatchObject({ verdict: 'ok' });
+    expect(await check(10)).toMatchObject({ state: 'pass' });
   });
 
   it('warns of a screen that is locked now, whatever its settings', async () => {
     await macos.messages.configureScreen({ isLocked: true });
     expect(await check(0)).toMatchObject({
-      verdict: 'warning',
-      detail: expect.stringContaining('locked now'),
+      state: 'warn',
+      sentence: expect.stringContaining('locked now'),
       next: expect.stringContaining('Unlock'),
     });
     await macos.messages.configureScreen({ isLocked: false });
@@ -55,8 +55,8 @@ describe('doctor and the screen', () => {
   it('warns when macOS does not say whether the screen locks', async () => {
     await macos.messages.breakCommands({ faults: [{ program: 'sysadminctl', exitCode: 1 }] });
     expect(await check(0)).toMatchObject({
-      verdict: 'warning',
-      detail: expect.stringContaining('could not be read'),
+      state: 'warn',
+      sentence: expect.stringContaining('could not be read'),
     });
   });
 });

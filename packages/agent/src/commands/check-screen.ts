@@ -1,8 +1,10 @@
+import { counted } from '@footbridge/runtime/counted';
+import { pass, warn } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
+
 import type { SystemPrograms } from '../config/system-programs.ts';
 import { isScreenLocked } from '../edges/screen-lock.ts';
 import { runProgram } from '../install/run-program.ts';
-import { ok, warning } from './finding.ts';
-import type { Finding } from './finding.ts';
 import { powerSetting } from './power-setting.ts';
 
 /** Macs start the screen saver after 20 minutes unless their owner chose another time. */
@@ -17,19 +19,19 @@ export async function checkScreen(
   power: string,
 ): Promise<Finding> {
   if (await isScreenLocked(programs.ioreg))
-    return warning('Screen', `locked now; ${EFFECT}`, `Unlock it. ${NEVER_LOCK}`);
+    return warn('Screen', `locked now; ${EFFECT}`, `Unlock it. ${NEVER_LOCK}`);
   const status = await runProgram(programs.sysadminctl, ['-screenLock', 'status']);
   const delaySec = lockDelay(status.stderr);
   if (delaySec === undefined)
-    return warning('Screen', `its lock setting could not be read; ${EFFECT}`, NEVER_LOCK);
-  if (delaySec === 'never') return ok('Screen', 'never locks by itself');
+    return warn('Screen', `its lock setting could not be read; ${EFFECT}`, NEVER_LOCK);
+  if (delaySec === 'never') return pass('Screen', 'never locks by itself');
   const domain = ['-currentHost', 'read', 'com.apple.screensaver', 'idleTime'];
   const idleTime = await runProgram(programs.defaults, domain);
   const saverMin = idleTime.ok ? Number(idleTime.stdout) / 60 : DEFAULT_SCREEN_SAVER_MIN;
   const delays = [powerSetting(power, 'displaysleep') ?? 0, saverMin].filter((minutes) => minutes > 0);
-  if (delays.length === 0) return ok('Screen', 'stays on, so it never locks by itself');
+  if (delays.length === 0) return pass('Screen', 'stays on, so it never locks by itself');
   const minutes = Math.ceil(Math.min(...delays) + delaySec / 60);
-  return warning('Screen', `locks after ${minutes} minutes without use; ${EFFECT}`, NEVER_LOCK);
+  return warn('Screen', `locks after ${counted(minutes, 'minute')} without use; ${EFFECT}`, NEVER_LOCK);
 }
 
 /** Returns how many seconds after the display turned off a password is required. `sysadminctl` writes it to standard error. */

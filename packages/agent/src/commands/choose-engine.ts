@@ -60,19 +60,19 @@ async function connectBlueBubbles({ settings, terminal, clock }: EngineDeps): Pr
     password ??= await terminal.askSecret('Password of BlueBubbles (it is not shown):');
     if (password === undefined || password === '') {
       terminal.complain(
-        `✖ The password of BlueBubbles is missing. Run footbridge-agent setup in a terminal, or save the password in ${path} with mode 0600.`,
+        'The password of BlueBubbles is missing.',
+        `Run footbridge-agent setup in a terminal, or save the password in ${path} with mode 0600`,
       );
       return false;
     }
     const { state, wrongPassword, findings } = await checkBlueBubbles({ url, password, clock });
-    for (const { check, verdict, detail, next } of findings)
-      if (verdict === 'failure')
-        terminal.complain(`✖ ${check}: ${detail}.${next === undefined ? '' : `\n  → ${next}`}`);
+    for (const { check, state: found, sentence, next } of findings)
+      if (found === 'fail') terminal.complain(`${check}: ${sentence}.`, next);
     if (wrongPassword === true && terminal.interactive) continue;
     if (state === 'refused') return false;
     if (password !== saved) await writePrivateFile(path, `${password}\n`);
     await saveEngine('bluebubbles', settings);
-    terminal.say('✔ Messages are sent through BlueBubbles.');
+    terminal.confirm('Messages are sent through BlueBubbles.');
     return true;
   }
 }

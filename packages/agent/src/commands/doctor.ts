@@ -3,6 +3,9 @@ import { dirname } from 'node:path';
 
 import { SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from '@footbridge/runtime/sqlite-code';
 import { request } from 'undici';
+import { counted } from '@footbridge/runtime/counted';
+import { countFindings, fail, formatCounts, formatFindings, pass, warn } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
 
 import type { Settings } from '../config/config.ts';
 import { unencryptedLink } from '../config/unencrypted-link.ts';
@@ -18,8 +21,6 @@ import { openAgentJournalAsIs } from '../open/journal.ts';
 import { checkAgent } from './check-agent.ts';
 import { checkMac } from './check-mac.ts';
 import { EXIT } from './exit-codes.ts';
-import { failure, ok, warning } from './finding.ts';
-import type { Finding } from './finding.ts';
 import type { Output } from './output.ts';
 import { reportOf } from './restart-agent.ts';
 
@@ -33,7 +34,7 @@ export async function doctor(settings: Settings, output: Output): Promise<number
   const installation = thisInstallation(programs);
   const folder = checkFolder(settings.dataDir ?? '');
   const journal = checkJournal(settings);
-  const isReadable = folder.verdict !== 'failure' && journal.verdict !== 'failure';
+  const isReadable = folder.state !== 'fail' && journal.state !== 'fail';
   const usesBlueBubbles = settings.engine === 'bluebubbles' && !simulate;
   const findings = [
     checkNode(),
@@ -54,21 +55,25 @@ export async function doctor(settings: Settings, output: Output): Promise<number
       : await checkMac(installation, report?.uiAutomation ?? !usesBlueBubbles)),
     ...(installation === undefined && !simulate ? [NOT_A_MAC] : []),
   ];
-  const failures = findings.filter((finding) => finding.verdict === 'failure').length;
-  const warnings = findings.filter((finding) => finding.verdict === 'warning').length;
-  const lines = findings.map(
-    ({ check, verdict, detail, next }) =>
-      `  ${MARKS[verdict]} ${check.padEnd(11)} ${detail}${next === undefined ? '' : `\n    → ${next}`}`,
+  const counts = countFindings(findings);
+  output.result(
+    { findings: findings.map(withFormerNames), ...counts },
+    [...formatFindings(findings), formatCounts(counts)].join('\n'),
   );
-  lines.push(`${failures} failures, ${warnings} warnings.`);
-  output.result({ findings, failures, warnings }, lines.join('\n'));
-  return failures === 0 ? EXIT.done : EXIT.doctor;
+  return counts.failures === 0 ? EXIT.done : EXIT.doctor;
 }
 
-const MARKS = { ok: '✔', warning: '⚠', failure: '✖' } as const;
+const FORMER_STATES = { pass: 'ok', warn: 'warning', fail: 'failure' } as const;
+
+/** Programs that read the JSON may know only the names before `state` and `sentence`. */
+const withFormerNames = (finding: Finding) => ({
+  ...finding,
+  verdict: FORMER_STATES[finding.state],
+  detail: finding.sentence,
+});
 
 function checkNode(): Finding {
-  return { check: 'Node', verdict: 'ok', detail: `${process.version} at ${process.execPath}` };
+  return pass('Node', `${process.version} at ${process.execPath}`);
 }
 
 function checkSettings({ url, location }: Settings): Finding {
@@ -76,9 +81,12 @@ function checkSettings({ url, location }: Settings): Finding {
     ...(url === undefined ? ['--url (FOOTBRIDGE_URL)'] : []),
     ...(location === undefined ? ['--location (FOOTBRIDGE_LOCATION)'] : []),
   ];
-  if (missing.length === 0) return { check: 'Settings', verdict: 'ok', detail: 'url and location are set' };
-  const next = 'Pass the missing settings as flags or environment variables';
-  return { check: 'Settings', verdict: 'failure', detail: `missing: ${missing.join(', ')}`, next };
+  if (missing.length === 0) return pass('Settings', 'url and location are set');
+  return fail(
+    'Settings',
+    `missing: ${missing.join(', ')}`,
+    'Pass the missing settings as flags or environment variables',
+  );
 }
 
 function checkFolder(dataDir: string): Finding {
@@ -87,23 +95,16 @@ function checkFolder(dataDir: string): Finding {
     accessSync(dataDir, constants.R_OK | constants.W_OK);
     const { bavail, bsize } = statfsSync(dataDir);
     const freeMb = Math.floor((bavail * bsize) / 1024 / 1024);
-    if (freeMb < MIN_FREE_MB) {
-      return {
-        check: 'Folder',
-        verdict: 'failure',
-        detail: `${freeMb} MB free`,
-        next: `Free at least ${MIN_FREE_MB} MB on the disk`,
-      };
-    }
-    return { check: 'Folder', verdict: 'ok', detail: `${dataDir}, ${freeMb} MB free` };
+    if (freeMb < MIN_FREE_MB)
+      return fail('Folder', `${freeMb} MB free`, `Free at least ${MIN_FREE_MB} MB on the disk`);
+    return pass('Folder', `${dataDir}, ${freeMb} MB free`);
   } catch {
-    const next = 'Pass a folder that you own with --data-dir';
-    return { check: 'Folder', verdict: 'failure', detail: `${dataDir} is not writable`, next };
+    return fail('Folder', `${dataDir} is not writable`, 'Pass a folder that you own with --data-dir');
   }
 }
 
 function checkJournal({ dataDir, location }: Settings): Finding {
-  if (!existsSync(journalPath(dataDir))) return { check: 'Journal', verdict: 'ok', detail: 'none yet' };
+  if (!existsSync(journalPath(dataDir))) return pass('Journal', 'none yet');
   try {
     const journal = openAgentJournalAsIs(dataDir, { readOnly: true });
     const { rejected, setAside } = journal.outbox.counts();
@@ -112,27 +113,24 @@ function checkJournal({ dataDir, location }: Settings): Finding {
     const doubt = readClockDoubt(journal);
     journal.close();
     if (location !== undefined && served !== undefined && served !== location)
-      return {
-        check: 'Journal',
-        verdict: 'failure',
-        detail: `this data folder serves ${served}, not ${location}`,
-        next: `Run footbridge-agent move ${location}, or use another --data-dir`,
-      };
-    if (rejected + setAside > 0) {
-      return {
-        check: 'Journal',
-        verdict: 'warning',
-        detail: `${rejected} messages rejected by the CRM, ${setAside} that cannot be delivered`,
-        next: 'Ask the operator of the service to redeliver them',
-      };
-    }
+      return fail(
+        'Journal',
+        `this data folder serves ${served}, not ${location}`,
+        `Run footbridge-agent move ${location}, or use another --data-dir`,
+      );
+    if (rejected + setAside > 0)
+      return warn(
+        'Journal',
+        `${counted(rejected, 'message')} rejected by the CRM, ${setAside} that cannot be delivered`,
+        'Ask the operator of the service to redeliver them',
+      );
     if (doubt !== undefined)
-      return warning(
+      return warn(
         'Journal',
         `old entries are not deleted, because the clock of this Mac is in doubt: ${doubt}`,
         'Turn on "Set time and date automatically". If the time is right, check the connection to the service, then restart the agent',
       );
-    return { check: 'Journal', verdict: 'ok', detail: `readable, ${waiting} jobs waiting` };
+    return pass('Journal', `readable, ${counted(waiting, 'job')} waiting`);
   } catch (error) {
     return unreadableJournal(journalPath(dataDir), error);
   }
@@ -140,29 +138,29 @@ function checkJournal({ dataDir, location }: Settings): Finding {
 
 function unreadableJournal(path: string, error: unknown): Finding {
   if (error instanceof JournalTooNewError)
-    return failure(
+    return fail(
       'Journal',
       'written by a newer version of the agent',
       'Run npx footbridge-agent@latest update',
     );
   if (error instanceof JournalTooOldError)
-    return warning(
+    return warn(
       'Journal',
       'not upgraded to this version of the agent',
       'Update and start the agent, which upgrades the journal',
     );
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const detail = `not readable: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const sentence = `not readable: ${cause instanceof Error ? cause.message : String(cause)}`;
   const code = sqliteCode(cause);
   if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB)
-    return failure(
+    return fail(
       'Journal',
-      detail,
+      sentence,
       `Stop the agent and move ${path}, ${path}-wal and ${path}-shm away. Pending messages are then lost, messages received before the next start are not passed on, and a message that the CRM repeats is sent a second time`,
     );
-  return failure(
+  return fail(
     'Journal',
-    detail,
+    sentence,
     `Free disk space, check that you own ${path}, and try again. Keep the file: without it, messages may be sent a second time`,
   );
 }
@@ -172,11 +170,11 @@ function checkLog({ logFile }: Settings): Finding[] {
   if (logFile === undefined) return [];
   try {
     checkWritable(logFile);
-    return [ok('Log', logFile)];
+    return [pass('Log', logFile)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [
-      warning(
+      warn(
         'Log',
         `${logFile} cannot be opened, so the agent logs to standard output: ${reason}`,
         'Make the file and its folder writable for your user, then restart the agent',
@@ -194,28 +192,25 @@ function checkWritable(path: string): void {
   accessSync(folder, constants.W_OK);
 }
 
+const PAIR_AGAIN = 'Run footbridge-agent pair CODE with a code from the operator of the service';
+
 async function checkToken(dataDir: string): Promise<Finding> {
   const path = tokenPath(dataDir);
-  if (!existsSync(path)) {
-    const next = 'Run footbridge-agent pair CODE with a code from the operator of the service';
-    return { check: 'License', verdict: 'warning', detail: 'this Mac is not activated', next };
-  }
-  if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
-    const next = `Run chmod 600 "${path}", then activate again, because the token may have leaked`;
-    return { check: 'License', verdict: 'failure', detail: 'other users can read the device token', next };
-  }
-  if ((await findToken(dataDir)) === 'unusable')
-    return failure(
+  if (!existsSync(path)) return warn('License', 'this Mac is not activated', PAIR_AGAIN);
+  if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
+    return fail(
       'License',
-      `the device token in ${path} is damaged`,
-      'Run footbridge-agent pair CODE with a code from the operator of the service',
+      'other users can read the device token',
+      `Run chmod 600 "${path}", then activate again, because the token may have leaked`,
     );
-  return { check: 'License', verdict: 'ok', detail: 'activated' };
+  if ((await findToken(dataDir)) === 'unusable')
+    return fail('License', `the device token in ${path} is damaged`, PAIR_AGAIN);
+  return pass('License', 'activated');
 }
 
 function checkEncryption({ url }: Settings): Finding[] {
   const fault = url === undefined ? undefined : unencryptedLink(url);
-  return fault === undefined ? [] : [warning('Encryption', fault.detail, fault.next)];
+  return fault === undefined ? [] : [warn('Encryption', fault.detail, fault.next)];
 }
 
 async function checkBlueBubbles(settings: Settings): Promise<Finding[]> {
@@ -231,35 +226,23 @@ async function checkService(url: string): Promise<Finding[]> {
     });
     await body.dump();
     const ms = Math.round(performance.now() - started);
-    const reached: Finding =
+    const reached =
       statusCode === 200
-        ? { check: 'Service', verdict: 'ok', detail: `${url} answered in ${ms} ms` }
-        : {
-            check: 'Service',
-            verdict: 'failure',
-            detail: `${url} answered ${statusCode}`,
-            next: 'Contact the operator of the service',
-          };
+        ? pass('Service', `${url} responded in ${ms} ms`)
+        : fail('Service', `${url} responded with HTTP ${statusCode}`, 'Contact the operator of the service');
     return [reached, checkClock(headers['date'])];
   } catch {
-    const next = 'Check the URL, the network and the firewall';
-    return [{ check: 'Service', verdict: 'failure', detail: `${url} cannot be reached`, next }];
+    return [fail('Service', `${url} cannot be reached`, 'Check the URL, the network and the firewall')];
   }
 }
 
 function checkClock(date: unknown): Finding {
   const serviceTime = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(serviceTime))
-    return { check: 'Clock', verdict: 'ok', detail: 'not compared: the service sent no Date header' };
+  if (Number.isNaN(serviceTime)) return pass('Clock', 'not compared: the service sent no Date header');
   const skew = Math.round(Math.abs(Date.now() - serviceTime) / 1000);
-  const detail = `differs from the service by ${skew} s`;
-  if (skew <= MAX_SKEW_S) return { check: 'Clock', verdict: 'ok', detail };
-  const next = 'Turn on "Set time and date automatically"';
-  return { check: 'Clock', verdict: 'warning', detail, next };
+  const sentence = `differs from the service by ${skew} s`;
+  if (skew <= MAX_SKEW_S) return pass('Clock', sentence);
+  return warn('Clock', sentence, 'Turn on "Set time and date automatically"');
 }
 
-const NOT_A_MAC = failure(
-  'Messages',
-  'this machine is not a Mac',
-  'Add --simulate, or run the agent on a Mac',
-);
+const NOT_A_MAC = fail('Messages', 'this machine is not a Mac', 'Add --simulate, or run the agent on a Mac');

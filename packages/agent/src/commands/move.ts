@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 
+import { counted } from '@footbridge/runtime/counted';
+
 import { journalPath, lockDataDir } from '../edges/data-dir.ts';
 import { moveTo, servedLocation } from '../flows/link/served-location.ts';
 import { openAgentJournalAsIs } from '../open/journal.ts';
-import type { Journal } from '../ports/journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
@@ -49,9 +51,7 @@ function contentOf({ jobs, outbox, inbox }: Journal): Content {
 }
 
 const describe = ({ queue, outbox }: Content): string =>
-  `Moving deletes ${count(queue, 'job')} waiting to be sent and ${count(outbox, 'frame')} that the service did not take.`;
-
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`;
+  `Moving deletes ${counted(queue, 'job')} waiting to be sent and ${counted(outbox, 'frame')} that the service did not take.`;
 
 async function confirm(warning: string, output: Output): Promise<boolean> {
   if (!process.stdin.isTTY) {

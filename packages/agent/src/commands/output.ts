@@ -1,3 +1,5 @@
+import { mark } from '@footbridge/runtime/finding';
+
 import { unencryptedLink } from '../config/unencrypted-link.ts';
 
 /** Prints the result of a command, as text for people or as JSON for programs. */
@@ -18,7 +20,8 @@ export function createOutput(
   return {
     result: (data, text) => out.write(`${json ? JSON.stringify(data) : text}\n`),
     progress: (text) => void (json || out.write(`${text}\n`)),
-    warning: (text) => err.write(`${json ? JSON.stringify({ warning: text }) : `⚠ ${text}`}\n`),
+    warning: (text) =>
+      err.write(`${json ? JSON.stringify({ warning: text }) : `${mark('warn', process.stderr)} ${text}`}\n`),
     problem: (text, code) =>
       err.write(
         `${json ? JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) }) : text}\n`,

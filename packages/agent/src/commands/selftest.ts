@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
+import { mark } from '@footbridge/runtime/finding';
+
 import type { Settings } from '../config/config.ts';
 import { callAgent } from '../edges/local-socket/local-client.ts';
 import type { SelftestStep } from '../flows/selftest/selftest.ts';
@@ -9,7 +11,7 @@ import { EXIT } from './exit-codes.ts';
 import { killedSend } from './killed-send.ts';
 import type { Output } from './output.ts';
 
-const MARKS = { verified: '✔', failed: '✖', skipped: '–' } as const;
+const MARKS = { verified: mark('pass'), failed: mark('fail'), skipped: '–' } as const;
 
 /** Lets the running agent try every capability, prints a line for each and writes an anonymous record. */
 export async function selftest(

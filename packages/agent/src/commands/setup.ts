@@ -157,7 +157,7 @@ async function pairingWith(
 ): Promise<number | undefined> {
   const paired = await pairMac(code, settings);
   if (!paired.ok) {
-    terminal.complain(`✖ ${paired.message}.`);
+    terminal.complain(`${paired.message}.`);
     return paired.exitCode;
   }
   return sayPaired(paired.url, terminal);
@@ -170,14 +170,14 @@ async function askLicense(settings: Settings, terminal: Terminal): Promise<Setti
     if (address === undefined) return undefined;
     const url = readAddress(address);
     if (url === undefined) {
-      terminal.complain('✖ This is not a valid address.');
+      terminal.complain('This is not a valid address.');
       continue;
     }
     const license = await terminal.askSecret('License key (not shown while you type):');
     const location = await terminal.ask('Location id (from the operator of the service):');
     if (license === undefined || location === undefined) return undefined;
     if (license !== '' && location !== '') return { ...settings, url, license, location };
-    terminal.complain('✖ The license key and the location id are both needed.');
+    terminal.complain('The license key and the location id are both needed.');
   }
 }
 
@@ -185,7 +185,7 @@ async function activating(settings: Settings, terminal: Terminal): Promise<numbe
   const { dataDir, url = '', location = '' } = settings;
   const activated = await activateMac(settings);
   if (activated?.ok !== true) {
-    terminal.complain(`✖ ${activated?.message ?? 'The service address is missing'}.`);
+    terminal.complain(`${activated?.message ?? 'The service address is missing'}.`);
     return EXIT.unauthorised;
   }
   await saveSettings(dataDir, { [SETTINGS.url.name]: url, [SETTINGS.location.name]: location });
@@ -193,8 +193,8 @@ async function activating(settings: Settings, terminal: Terminal): Promise<numbe
 }
 
 function sayPaired(url: string, terminal: Terminal): undefined {
-  terminal.say(`✔ This Mac is paired with ${url}.`);
-  warnIfUnencrypted(url, { warning: (text) => terminal.say(`⚠ ${text}`) });
+  terminal.confirm(`This Mac is paired with ${url}.`);
+  warnIfUnencrypted(url, { warning: (text) => terminal.caution(text) });
 }
 
 /** Returns the reason when the agent does not start. */
@@ -216,7 +216,7 @@ async function install(
     return start.because === undefined
       ? `The agent does not start. Its log: ${layout.logFile}`
       : stopped(start.because);
-  terminal.say(`✔ Footbridge Agent ${AGENT_VERSION} is installed and running.`);
+  terminal.confirm(`Footbridge Agent ${AGENT_VERSION} is installed and running.`);
   return undefined;
 }
 
@@ -251,10 +251,11 @@ async function testText(given: string | undefined, { installation, terminal }: S
   const { support } = installation.layout;
   const text = 'Your Mac is ready. This text was sent by Footbridge.';
   const result = await callAgent(support, { call: 'sendText', to: to.replaceAll(/[\s().-]/g, ''), text });
-  if (result.result === 'sent') {
-    terminal.say('✔ The test text was sent.\n\nYour Mac is ready.');
+  if (result.state === 'delivered') {
+    terminal.confirm('The test text was sent.');
+    terminal.say('\nYour Mac is ready.');
     return EXIT.done;
   }
-  terminal.say(`✖ The test text was not sent: ${result.message} Next: footbridge-agent doctor`);
+  terminal.complain(`The test text was not sent: ${result.message}`, 'footbridge-agent doctor');
   return EXIT.failed;
 }

@@ -7,7 +7,7 @@ import { readStoreState } from '../flows/inbound/store-state.ts';
 import { readLinkState } from '../flows/link/link-state.ts';
 import type { SavedLinkState } from '../flows/link/link-state.ts';
 import { openAgentJournalAsIs } from '../open/journal.ts';
-import type { Journal } from '../ports/journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
 import { describeAge } from './check-agent.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';

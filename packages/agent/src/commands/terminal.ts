@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
+import { mark } from '@footbridge/runtime/finding';
 import { onStopSignal } from '@footbridge/runtime/stop-signals';
 
 import { InterruptedError } from '../errors.ts';
@@ -10,8 +11,12 @@ import { EXIT } from './exit-codes.ts';
 /** A conversation with the owner of the Mac. */
 export interface Terminal {
   say(text: string): void;
-  /** Goes to standard error. */
-  complain(text: string): void;
+  /** Prints a line with ✔. */
+  confirm(text: string): void;
+  /** Prints a line with ⚠. */
+  caution(text: string): void;
+  /** Prints a line with ✖ to standard error, and below it what to do. */
+  complain(text: string, next?: string): void;
   /**
    * Resolves with the answer without surrounding spaces, or with undefined when no person can answer. Rejects with an
    * InterruptedError after Control-C.
@@ -35,7 +40,10 @@ export function createTerminal(): Terminal {
     interactive,
     interrupted: interruption.signal,
     say: (text) => void stdout.write(`${text}\n`),
-    complain: (text) => void stderr.write(`${text}\n`),
+    confirm: (text) => void stdout.write(`${mark('pass')} ${text}\n`),
+    caution: (text) => void stdout.write(`${mark('warn')} ${text}\n`),
+    complain: (text, next) =>
+      void stderr.write(`${mark('fail', stderr)} ${text}\n${next === undefined ? '' : `  Next: ${next}\n`}`),
     async ask(question) {
       if (!interactive) return undefined;
       const answer = await readLine(

@@ -33,7 +33,7 @@ describe('the lock of the data folder', () => {
     expect(isLocked(folder)).toBe(false);
   });
 
-  it('is free while a command checks it, and can be taken when that command is done', async () => {
+  it('is free while a command checks it, and can be taken once the check is over', async () => {
     const checking = new Worker(CHECK, { eval: true, workerData: join(folder, 'agent.lock') });
     await once(checking, 'message');
     expect(isLocked(folder)).toBe(false);
@@ -41,7 +41,7 @@ describe('the lock of the data folder', () => {
     await once(checking, 'exit');
   });
 
-  it('is not held by anyone when its file is damaged, which is reported as such', () => {
+  it('is free when its file is damaged, and taking it reports the damage', () => {
     const file = join(folder, 'agent.lock');
     writeFileSync(file, 'damaged'.repeat(1000));
     expect(isLocked(folder)).toBe(false);

@@ -33,7 +33,7 @@ it('rotates the log at its limit, keeps three old files and loses no line betwee
   expect(statSync(path).mode & 0o077).toBe(0);
 });
 
-it('continues a log that is there, and discards the oldest file', async () => {
+it('appends to an existing log, and discards the oldest file', async () => {
   const path = join(await tempDir(cleanup), 'agent.log');
   for (const [index, file] of logFiles(path).entries()) writeFileSync(file, `file ${index}\n`);
   const log = new LogFile(path, { maxBytes: 10 });
@@ -58,13 +58,13 @@ async function stuckLog(maxBytes: number) {
   return { path, log, errors, read: () => readFileSync(path, 'utf8') };
 }
 
-it('goes on in the same file when it cannot be rotated', async () => {
+it('appends to the same file when it cannot be rotated', async () => {
   const { log, read } = await stuckLog(10);
   for (const line of ['line 1\n', 'line 2\n', 'line 3\n']) log.write(line);
   expect(read()).toBe('line 1\nline 2\nline 3\n');
 });
 
-it('truncates a file that it can never rotate, and keeps the newest lines', async () => {
+it('truncates a file that can never be rotated, and keeps the newest lines', async () => {
   const { path, log, read } = await stuckLog(100);
   let largest = 0;
   for (let line = 0; line < 1000; line++) {
@@ -159,7 +159,7 @@ it('keeps the old files while the current one cannot be renamed', async () => {
   expect(old.map((file) => readFileSync(file, 'utf8'))).toEqual(old.map((file) => `${file}\n`));
 });
 
-it('begins a new file when a cleanup tool removed its folder', async () => {
+it('begins a new file after a cleanup tool removed the folder', async () => {
   const folder = join(await tempDir(cleanup), 'logs');
   const path = join(folder, 'agent.log');
   const log = new LogFile(path, { maxBytes: 10 });

@@ -21,15 +21,15 @@ export const logFiles = (path: string): string[] => [
 
 export interface LogFileOptions {
   readonly maxBytes?: number;
-  /** Called when rotation fails: once, and again each time the file is truncated, which deletes the earlier report. */
+  /** Called when rotation fails: once, and again after each truncation, which deletes the earlier report. */
   readonly onRotationFailed?: (error: unknown) => void;
   /** Called each time truncation fails. */
   readonly onTruncationFailed?: (error: unknown) => void;
 }
 
 /**
- * A log file that only its owner can read. It is rotated at 10 MB, and three old files are kept. A file that cannot be renamed is truncated
- * at 40 MB; one that cannot be truncated either keeps growing.
+ * A log file that only its owner can read, rotated at 10 MB, with three old files. A file that cannot be renamed is truncated at 40 MB. A
+ * file that cannot be truncated either keeps growing.
  */
 export class LogFile {
   readonly #path: string;
@@ -58,7 +58,7 @@ export class LogFile {
     try {
       if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotateOrTruncate();
       this.#bytes += writeSync(this.#file, bytes);
-      // After the line: while the disk is full, a report would be lost too. A report writes a line itself.
+      // Reports follow a line that was written: on a full disk they would be lost. A report writes a line itself.
       for (const report of this.#reports.splice(0)) report();
     } catch {
       // The line is lost.
@@ -70,7 +70,7 @@ export class LogFile {
   }
 
   #rotateOrTruncate(): void {
-    // Reset whatever fails: the next attempt follows after another `maxBytes`, so a file that can be truncated never exceeds 40 MB.
+    // Reset even when rotation fails: the next attempt follows after another `maxBytes`, which keeps a file that can be truncated below 40 MB.
     this.#bytes = 0;
     try {
       this.#rotate();
@@ -83,9 +83,9 @@ export class LogFile {
   }
 
   #rotate(): void {
-    // Renamed first: while that fails, no old file is discarded.
+    // The current file is renamed first: if that fails, no old file is discarded.
     const renamed = `${this.#path}.0`;
-    // Left by a process that died during a rotation: the rename would replace it.
+    // A process that died during a rotation left this file, and the rename below would overwrite it.
     if (statSync(renamed, { throwIfNoEntry: false })?.isFile() === true) this.#shift(renamed);
     if (renameIfThere(this.#path, renamed)) this.#shiftOrRestore(renamed);
     const old = this.#file;
@@ -94,7 +94,7 @@ export class LogFile {
     closeSync(old);
   }
 
-  /** Makes the renamed file the newest of the old ones. */
+  /** Makes the renamed file the newest old file. */
   #shift(renamed: string): void {
     const [, ...old] = logFiles(this.#path);
     const moves = old.map((to, index): [from: string, to: string] => [old[index - 1] ?? renamed, to]);

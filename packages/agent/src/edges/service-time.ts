@@ -3,7 +3,7 @@ import { request } from 'undici';
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 65_536;
 
-/** Asks the service for its time. Resolves with undefined when it does not respond, or does not say. */
+/** Asks the service for its time. Resolves with undefined when there is no response, or no time in it. */
 export async function askServiceTime(url: string, stopped: AbortSignal): Promise<number | undefined> {
   try {
     const { headers, body } = await request(`${url}/health`, {

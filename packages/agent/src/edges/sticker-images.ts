@@ -10,7 +10,7 @@ import type { Images } from '../flows/outbound/job-deps.ts';
 
 const LIMITS = { slots: 1, idleMs: 30_000 };
 
-/** Decodes the images of stickers in a sandboxed child process. Its folder must be on the disk of the scratch folder. */
+/** Decodes sticker images in a sandboxed child process. The folder of the process must be on the same disk as the scratch folder. */
 export async function openStickerImages(
   dataDir: string,
   log: Log,

@@ -12,7 +12,7 @@ const MAX_RESPONSE_BYTES = 65_536;
 /** Statuses after which a retry cannot succeed. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
-/** A person can send any text as a MIME type, and a request with an invalid header would fail for ever. */
+/** A sender can choose any text as the MIME type, and a request with an invalid header would fail for ever. */
 const MIME_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 
 /** Uploads files to the service. */
@@ -42,7 +42,7 @@ export function createUploads(url: string, token: () => Promise<string | undefin
         const text = await readBounded(body, MAX_RESPONSE_BYTES);
         if (statusCode === 201) return readUrl(readObject(String(text ?? '')));
         const final = FINAL_STATUSES.has(statusCode);
-        return { ok: false, final, reason: `the service answered ${statusCode}` };
+        return { ok: false, final, reason: `the service responded with HTTP ${statusCode}` };
       } catch {
         return { ok: false, final: false, reason: 'the service cannot be reached' };
       }
@@ -53,5 +53,5 @@ export function createUploads(url: string, token: () => Promise<string | undefin
 function readUrl({ url }: Readonly<Record<string, unknown>>): UploadResult {
   return typeof url === 'string'
     ? { ok: true, url }
-    : { ok: false, final: false, reason: 'the service answered without a url' };
+    : { ok: false, final: false, reason: 'the response of the service has no url' };
 }

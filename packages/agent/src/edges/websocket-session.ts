@@ -13,8 +13,8 @@ import { WebSocket } from 'ws';
 import type { SessionEnd } from '../flows/link/after-close.ts';
 import type { Session, SessionHandlers } from '../flows/link/session.ts';
 import { jobKey } from '../flows/outbound/accept-request.ts';
-import { outboundName } from '../ports/suspects/suspects.ts';
-import type { Suspects } from '../ports/suspects/suspects.ts';
+import { outboundName } from '../suspects/suspects.ts';
+import type { Suspects } from '../suspects/suspects.ts';
 
 export interface WebSocketSessionDeps {
   /** Base address of the service, http or https. */
@@ -144,7 +144,7 @@ export class WebSocketSession implements Session {
     try {
       handle();
     } catch (error) {
-      // The journal is not writable and nothing was promised to the service. The agent reconnects with backoff.
+      // The journal is not writable, and the frame was not confirmed. The service sends it again after the reconnect.
       log.error({ event: 'link.frame_not_saved', err: error }, 'frame not saved, closing the connection');
       this.#socket.close(1011);
     }
@@ -163,7 +163,7 @@ export class WebSocketSession implements Session {
     else handlers.onRegistered(frame);
   }
 
-  /** The CRM gets a failure for an invalid request; other invalid frames are only counted. */
+  /** Reports a failure for an invalid request that names its ids. Other invalid frames are only counted. */
   #reject({ reason, request }: { reason: string; request?: RequestNames }): void {
     const { log, handlers } = this.#deps;
     log.warn(
@@ -175,7 +175,7 @@ export class WebSocketSession implements Session {
     this.#confirm(request);
   }
 
-  /** The request is in the journal: the service need not send it again. */
+  /** Confirms that the request is in the journal, so that the service does not send it again. */
   #confirm({ requestId }: RequestNames): void {
     if (this.isOpen()) this.#socket.send(writeFrame({ type: 'received', requestId }));
   }
@@ -190,7 +190,7 @@ export class WebSocketSession implements Session {
     });
   }
 
-  /** The first end wins. */
+  /** Only the first call has an effect. */
   #finish(end: SessionEnd): void {
     this.#heartbeat.abort();
     this.#resolveEnded(end);
@@ -201,7 +201,7 @@ export class WebSocketSession implements Session {
 const SEND =
   /^\{"type":"send","requestId":("(?:[^"\\]|\\.){1,256}"),"messageId":(null|"(?:[^"\\]|\\.){1,512}"),/;
 
-/** Returns the ids of a request without reading the rest, which may end the agent (I10). */
+/** Returns the ids of a request without parsing the rest of the frame, which may crash the agent (I10). */
 function requestIn(text: string): RequestNames | undefined {
   const [, first = '""', second = '""'] = SEND.exec(text) ?? [];
   const { requestId, messageId } = readObject(`{"requestId":${first},"messageId":${second}}`);
@@ -210,7 +210,7 @@ function requestIn(text: string): RequestNames | undefined {
   return typeof messageId === 'string' ? { requestId, messageId } : undefined;
 }
 
-/** The service rejects an upgrade with JSON that has a `code`, or with the status alone. Anything else is the page of a proxy or a captive portal. */
+/** The service rejects an upgrade with JSON that has a `code`, or with an empty body. Any other body is the page of a proxy or a captive portal. */
 async function isFromService(response: IncomingMessage, timeoutMs: number): Promise<boolean> {
   try {
     addAbortSignal(AbortSignal.timeout(timeoutMs), response);

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 
 import { createSystemClock } from '@footbridge/runtime/clock';
+import type { Finding } from '@footbridge/runtime/finding';
 
 import type { AgentConfig } from '../config/config.ts';
 import { blueBubblesPasswordPath, journalPath } from '../edges/data-dir.ts';
 import { JournalTooOldError } from '../errors.ts';
-import type { Journal } from '../ports/journal/journal.ts';
-import { noteMemory } from '../ports/journal/note-memory.ts';
-import type { BlueBubblesFinding } from '../ports/messages/bluebubbles/check-server.ts';
+import type { Journal } from '../journal/journal.ts';
+import { noteMemory } from '../journal/note-memory.ts';
 import { examineBlueBubbles } from '../ports/messages/bluebubbles/examine.ts';
 import { openAgentJournalAsIs, openEmptyJournal } from './journal.ts';
 
@@ -27,7 +27,7 @@ export function passwordFileOf({
 export async function examineBlueBubblesOf(
   config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,
   home = homedir(),
-): Promise<BlueBubblesFinding[]> {
+): Promise<Finding[]> {
   const journal = openForExamination(config.dataDir);
   try {
     return await examineBlueBubbles({

@@ -1,6 +1,6 @@
 import { journalPath } from '../edges/data-dir.ts';
-import { openJournal, openJournalAsIs } from '../ports/journal/journal-sqlite.ts';
-import type { Journal } from '../ports/journal/journal.ts';
+import { openJournal, openJournalAsIs } from '../journal/journal-sqlite.ts';
+import type { Journal } from '../journal/journal.ts';
 
 /** Opens the journal in a data folder and migrates it. Commands use `openAgentJournalAsIs`. */
 export function openAgentJournal(dataDir: string): Journal {

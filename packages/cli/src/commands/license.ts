@@ -1,6 +1,7 @@
 import { changeLicense, createLicense, listLicenses as list } from '@footbridge/protocol/operator/accounts';
 import type { BodyOf, ResponseOf } from '@footbridge/protocol/operator/call';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
+import { counted } from '@footbridge/runtime/counted';
 import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
@@ -133,4 +134,4 @@ async function change(
   return await client.ask(changeLicense, { id, ...body });
 }
 
-const seatsText = (count: number) => (count === 1 ? '1 seat' : `${count} seats`);
+const seatsText = (count: number) => counted(count, 'seat');

@@ -1,4 +1,5 @@
 import { listMessages } from '@footbridge/protocol/operator/messages';
+import { counted } from '@footbridge/runtime/counted';
 import { printable } from '@footbridge/runtime/printable';
 import type { Command } from 'commander';
 
@@ -121,7 +122,7 @@ export function nextStepOf({ keys, licenses, locations, issues, hasMessages }: C
   if (issue !== undefined)
     return {
       state: 'issues',
-      sentence: `${macs}, ${issues.length} open ${issues.length === 1 ? 'issue' : 'issues'}: ${issue.sentence}`,
+      sentence: `${macs}, ${counted(issues.length, 'open issue')}: ${issue.sentence}`,
       next: 'footbridge issues',
     };
   if (!hasMessages)

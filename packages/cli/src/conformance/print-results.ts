@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import type { CheckResult, State } from '@footbridge/conformance/check';
 import { countOf, verdictOf } from '@footbridge/conformance/report';
 import type { ConformanceReport } from '@footbridge/conformance/report';
+import { counted } from '@footbridge/runtime/counted';
 import { printable } from '@footbridge/runtime/printable';
 
 import { EXIT, ExitError } from '../cli-error.ts';
@@ -34,7 +35,7 @@ export function printVerdict(output: Output, report: ConformanceReport): void {
     countOf(report, state),
   ) as [number, number, number, number];
   output.result(
-    `\n${verdictOf(report)}: ${fail} failed, ${warn} ${warn === 1 ? 'warning' : 'warnings'}, ${notTried} not tried.`,
+    `\n${verdictOf(report)}: ${fail} failed, ${counted(warn, 'warning')}, ${notTried} not tried.`,
     { verdict: verdictOf(report), pass, warn, fail, notTried },
   );
   if (fail > 0) throw new ExitError(EXIT.checkFailed);

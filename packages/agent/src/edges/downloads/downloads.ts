@@ -122,7 +122,8 @@ async function get(
     if (statusCode >= 300 && statusCode < 400 && typeof location === 'string') {
       return { redirect: location };
     }
-    if (statusCode < 200 || statusCode > 299) return fail('failed', `the server answered ${statusCode}`);
+    if (statusCode < 200 || statusCode > 299)
+      return fail('failed', `the server responded with HTTP ${statusCode}`);
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
       return fail('failed', 'the server compressed the file although the request forbids it');
     }

@@ -34,7 +34,7 @@ describe('the name of a downloaded file', () => {
     );
   });
 
-  it('T13 fits into a file system in bytes, and is not hidden after it was shortened', () => {
+  it('T13 fits into the limit of file systems, and a shortened name is not hidden', () => {
     const long = fileNameOf(at('/x'), `attachment; filename="${'😀'.repeat(100)}.png"`, undefined);
     expect(Buffer.byteLength(long)).toBeLessThanOrEqual(200);
     expect(long).toMatch(/^😀+\.png$/u);
@@ -48,7 +48,7 @@ describe('the name of a downloaded file', () => {
     }
   });
 
-  it('the MIME type comes from the server, else from the extension', () => {
+  it('comes with the MIME type of the server, else of the extension', () => {
     expect(mimeOf('a.png', 'image/webp; charset=x')).toBe('image/webp');
     expect(mimeOf('a.M4A', 'application/octet-stream')).toBe('audio/mp4');
     expect(mimeOf('a', 'no type')).toBe('application/octet-stream');

@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: 'application/zip',
 };
 
-/** File systems limit names to 255 bytes; the agent adds to them. */
+/** File systems limit a name to 255 bytes, and the agent makes some names longer. */
 const MAX_NAME_BYTES = 200;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
@@ -39,7 +39,7 @@ export function fileNameOf(url: URL, disposition: unknown, contentType: unknown)
   return extension === undefined ? name : `${name}.${extension}`;
 }
 
-/** Returns the type in the `Content-Type` header, or the one of the extension if the header is generic. */
+/** Returns the type in the `Content-Type` header, or the type for the extension when the header is generic. */
 export function mimeOf(name: string, contentType: unknown): string {
   const given = mimeType(contentType);
   if (given !== undefined && given !== UNKNOWN_TYPE && given !== 'binary/octet-stream') return given;
@@ -56,11 +56,11 @@ function fromDisposition(header: unknown): string | undefined {
 function sanitize(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const printable = last.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}:]/gu, '');
-  // Cut from the front, which keeps the extension, and only then made visible: a cut can end before a dot.
+  // Cut from the front, to keep the extension. Leading dots go last: a cut can end right before one and hide the file.
   return withinBytes(printable.trim()).replace(/^[.\s]+/, '');
 }
 
-/** The end of the name that fits. */
+/** Returns the longest end of the name that fits. */
 function withinBytes(name: string): string {
   const characters = Array.from(name);
   let bytes = Buffer.byteLength(name);

@@ -46,9 +46,9 @@ export interface ActivationFailure {
 }
 
 const TIMEOUT_MS = 15_000;
-/** Far more than the response of a service. */
+/** Far more than a service responds with. */
 const MAX_RESPONSE_BYTES = 65_536;
-/** As the service accepts it, and as it can be saved: settings are lines of text. */
+/** What the service accepts, without control characters: a setting is one line of text. */
 const LOCATION = /^(?=.*\S)\P{Cc}{1,256}$/u;
 
 /** Exchanges the license key for a device token, once, and saves the token. */
@@ -164,7 +164,7 @@ function tokenOf({ status, body }: ActivationResponse): string | undefined {
 }
 
 function failureOf({ status, body, retryAfterMs }: ActivationResponse): ActivationFailure {
-  // Without a code it is the response of a proxy or a captive portal, which says nothing about the license.
+  // A response without a code comes from a proxy or a captive portal, which knows nothing about the license.
   const isFromService = typeof body['code'] === 'string';
   const code = isFromService ? String(body['code']) : `HTTP_${status}`;
   const isRejection = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
@@ -172,7 +172,7 @@ function failureOf({ status, body, retryAfterMs }: ActivationResponse): Activati
   const isSuccess = status === 200 || status === 201;
   const message =
     explain(code, body) ??
-    `The service answered the activation with ${status}${isSuccess ? ', but without a token or a location that can be used. Check that the address is that of a Footbridge service' : ''}`;
+    `The service responded to the activation with HTTP ${status}${isSuccess ? ', but without a token or a location that can be used. Check that the address is that of a Footbridge service' : ''}`;
   return { ok: false, final, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Replaces a file atomically. Other users cannot read it at any moment. */
+/** Replaces a file atomically. The file is never readable by other users, not even for a moment. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.new`;

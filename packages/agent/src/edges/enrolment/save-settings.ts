@@ -1,7 +1,7 @@
 import { readSavedSettings, savedSettingsPath } from '../../config/saved-settings.ts';
 import { writePrivateFile } from './private-file.ts';
 
-/** Adds settings to those that are saved in the data folder. Later starts use them. */
+/** Adds settings to the saved ones in the data folder. Later starts use them. */
 export async function saveSettings(
   dataDir: string,
   settings: Readonly<Record<string, string>>,

@@ -18,11 +18,11 @@ export function tokenPath(dataDir: string): string {
   return join(dataDir, 'device-token.json');
 }
 
-/** Whether the token can be sent. A line break in it would end every attempt to connect with an exception. */
+/** Whether the token fits into a header. With a line break in it, every attempt to connect would throw. */
 export const isUsableToken = (token: unknown): token is string =>
   typeof token === 'string' && parseBearerToken(`Bearer ${token}`) === token;
 
-/** Resolves with undefined when there is no token, and with `unusable` when the file does not have one that can be sent. */
+/** Resolves with undefined when there is no file, and with `unusable` when the file has no token that can be sent. */
 export async function findToken(dataDir: string): Promise<SavedToken | 'unusable' | undefined> {
   let text: string;
   try {
@@ -35,7 +35,7 @@ export async function findToken(dataDir: string): Promise<SavedToken | 'unusable
   return { url, token, license };
 }
 
-/** Like `findToken`, but without the distinction. */
+/** Resolves with undefined when there is no usable token. */
 export async function readToken(dataDir: string): Promise<SavedToken | undefined> {
   const found = await findToken(dataDir);
   return found === 'unusable' ? undefined : found;

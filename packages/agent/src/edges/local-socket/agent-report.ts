@@ -2,7 +2,7 @@ import type { AgentConfig } from '../../config/config.ts';
 import { AGENT_VERSION } from '../../config/version.ts';
 import { readLinkState } from '../../flows/link/link-state.ts';
 import { readMacState } from '../../flows/link/mac-state.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { PERMISSIONS, StoreUnavailableError } from '../../ports/messages/messages.ts';
 import type { Messages } from '../../ports/messages/messages.ts';
 import type { AgentReport } from './local-calls.ts';

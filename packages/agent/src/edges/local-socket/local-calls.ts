@@ -5,9 +5,10 @@ import type { StateFrame } from '@footbridge/protocol/frames';
 import type { SavedLinkState } from '../../flows/link/link-state.ts';
 import type { CheckResult } from '../../flows/selftest/checks.ts';
 import type { SelftestOptions, SelftestRecord, SelftestStep } from '../../flows/selftest/selftest.ts';
-import type { Permission, PermissionState, SendResult, StoreState } from '../../ports/messages/messages.ts';
+import type { Permission, PermissionState, StoreState } from '../../ports/messages/messages.ts';
+import type { Outcome } from '../../outcome.ts';
 
-/** What the running agent says about itself. It contains no text, number or id of a message. */
+/** What the running agent reports about itself, without any text, phone number or message id. */
 export interface AgentReport {
   readonly version: string;
   readonly location: string;
@@ -23,16 +24,16 @@ export interface AgentReport {
   readonly state: Omit<StateFrame, 'type'>;
 }
 
-/** What other commands of the owner can ask of the running agent. It has the permissions that macOS gave to the app. */
+/** The calls that other commands of the owner make to the running agent. Only the agent has the permissions that macOS gave to the app. */
 export interface LocalCalls {
   report(): AgentReport;
   requestPermission(permission: Permission): Promise<PermissionState>;
-  sendText(to: string, text: string): Promise<SendResult>;
+  sendText(to: string, text: string): Promise<Outcome>;
   /** Resolves with the record of all steps. */
   selftest(options: SelftestOptions, listener: SelftestListener): Promise<SelftestRecord>;
   /** Kills the agent while it sends a text. Resolves only if that fails. */
   interruptSend(to: string): Promise<CheckResult>;
-  /** Resolves with what became of the text during which the agent was killed. */
+  /** Resolves with the outcome of the text that the agent was sending when it was killed. */
   resolveInterruptedSend(): Promise<CheckResult>;
   stop(): void;
 }

@@ -14,7 +14,7 @@ interface CallOptions extends Partial<SelftestListener> {
   readonly signal?: AbortSignal;
 }
 
-/** Makes a call to the running agent. Rejects with an AgentCallError when there is none, when it failed, or when it was ended. */
+/** Makes a call to the running agent. Rejects with an AgentCallError when no agent runs, when the call fails, and when `signal` ends it. */
 export async function callAgent<C extends LocalCall['call']>(
   dataDir: string,
   call: Extract<LocalCall, { call: C }>,

@@ -7,8 +7,8 @@ import type { OneAtATime } from '../../flows/outbound/one-at-a-time.ts';
 import { interruptSend, resolveInterruptedSend } from '../../flows/selftest/interrupted-send.ts';
 import { runSelftest } from '../../flows/selftest/selftest.ts';
 import { writeTestFiles } from '../../flows/selftest/test-files.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
-import { noteMemory } from '../../ports/journal/note-memory.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { noteMemory } from '../../journal/note-memory.ts';
 import type { Messages } from '../../ports/messages/messages.ts';
 import { agentReport } from './agent-report.ts';
 import type { LocalCalls } from './local-calls.ts';
@@ -25,7 +25,7 @@ export interface HandlerDeps {
   readonly stop: () => void;
 }
 
-/** Does what the other commands of the owner ask of this process. */
+/** Returns the handlers of the calls that other commands of the owner make to this process. */
 export function localHandlers(deps: HandlerDeps): LocalCalls {
   const { config, messages, journal, clock, oneAtATime, createScratch, isScreenLocked, stop } = deps;
   const interrupted = noteMemory(journal, 'interrupted-send');

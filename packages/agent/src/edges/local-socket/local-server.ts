@@ -13,7 +13,7 @@ import type { LocalCall } from './read-call.ts';
 
 /**
  * Opens the socket on which other commands of the owner talk to the running agent: one JSON object per line, one call per connection.
- * The caller holds the lock of the data folder, so a socket that is there belongs to a process that died.
+ * The caller holds the lock of the data folder, so an existing socket file was left by a process that died.
  */
 export async function openLocalSocket(
   dataDir: string,

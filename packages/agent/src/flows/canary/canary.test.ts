@@ -3,8 +3,9 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
 import { StoreUnavailableError } from '../../ports/messages/messages.ts';
-import type { SendResult, StoredRow } from '../../ports/messages/messages.ts';
+import type { StoredRow } from '../../ports/messages/messages.ts';
 import { Canary } from './canary.ts';
+import type { Outcome } from '../../outcome.ts';
 
 const MINUTE = 60_000;
 const INTERVAL = 30 * MINUTE;
@@ -16,7 +17,7 @@ function start(saved?: string, clock = new FakeClock()) {
     receipts: true,
     /** Whether Messages also receives the sent text. */
     returns: false,
-    send: (): SendResult | Promise<SendResult> => ({ result: 'sent', guid: `guid-${sent.length}` }),
+    send: (): Outcome | Promise<Outcome> => ({ state: 'delivered', guid: `guid-${sent.length}` }),
     /** Resolves when no other send is in progress. */
     turn: Promise.resolve(),
     isConnected: true,
@@ -68,29 +69,26 @@ describe('canaries', () => {
     expect(canary.state()).toEqual({ lastOkAt: expect.stringMatching(/T13:01/) });
   });
 
-  it.each<[how: string, send: () => SendResult | Promise<SendResult>, code: string | undefined]>([
-    ['get no receipt', () => ({ result: 'sent', guid: 'lost' }), 'NO_RECEIPT'],
-    ['fail', () => ({ result: 'failed', code: 'IMESSAGE_ERROR', message: '' }), 'IMESSAGE_ERROR'],
-    ['have an unknown outcome', () => ({ result: 'unknown', code: 'TIMEOUT', message: '' }), 'TIMEOUT'],
+  it.each<[how: string, send: () => Outcome | Promise<Outcome>, code: string | undefined]>([
+    ['get no receipt', () => ({ state: 'delivered', guid: 'lost' }), 'NO_RECEIPT'],
+    ['fail', () => ({ state: 'failed', code: 'IMESSAGE_ERROR', message: '' }), 'IMESSAGE_ERROR'],
+    ['have an unknown outcome', () => ({ state: 'unknown', code: 'TIMEOUT', message: '' }), 'TIMEOUT'],
     ['hang', () => new Promise(() => {}), undefined],
-  ])(
-    'that %s are reported between 4 and 5 minutes after the first one, not earlier',
-    async (_how, send, code) => {
-      const { canary, line, sent, clock } = start(undefined, noon());
-      await clock.advance(2 * MINUTE);
-      Object.assign(line, { send, receipts: false });
-      await clock.advance(INTERVAL);
-      const [, failed] = sent;
-      await clock.advance((failed?.at ?? 0) + 4 * MINUTE - 2000 - clock.now());
-      expect(canary.state()).toEqual({ lastOkAt: expect.any(String) });
-      await clock.advance(10_000);
-      expect(canary.state()).toEqual({
-        lastOkAt: expect.any(String),
-        failedSince: new Date(failed?.at ?? 0).toISOString(),
-        ...(code !== undefined && { code }),
-      });
-    },
-  );
+  ])('that %s are reported 4 to 5 minutes after the first one', async (_how, send, code) => {
+    const { canary, line, sent, clock } = start(undefined, noon());
+    await clock.advance(2 * MINUTE);
+    Object.assign(line, { send, receipts: false });
+    await clock.advance(INTERVAL);
+    const [, failed] = sent;
+    await clock.advance((failed?.at ?? 0) + 4 * MINUTE - 2000 - clock.now());
+    expect(canary.state()).toEqual({ lastOkAt: expect.any(String) });
+    await clock.advance(10_000);
+    expect(canary.state()).toEqual({
+      lastOkAt: expect.any(String),
+      failedSince: new Date(failed?.at ?? 0).toISOString(),
+      ...(code !== undefined && { code }),
+    });
+  });
 
   it('are sent every 15 minutes while they fail, and the first one that arrives clears the failure', async () => {
     const { canary, line, sent, clock } = start(undefined, noon());
@@ -150,7 +148,7 @@ describe('canaries', () => {
     expect(sent.map(({ handle }) => handle)).toEqual(['me@example.com']);
   });
 
-  it('do not burst after restarts, and a failing line is still failing after one', async () => {
+  it('are not sent in a burst after restarts, and a failing line still fails after a restart', async () => {
     const clock = noon();
     let { line, sent, stop, canary } = start(undefined, clock);
     await clock.advance(2 * MINUTE);
@@ -181,7 +179,7 @@ describe('canaries', () => {
     expect(sent).toEqual([]);
   });
 
-  it('survive an unreadable note and a clock that was set back', async () => {
+  it('continue after an unreadable note, and after the clock was set back', async () => {
     const { sent, clock } = start('not JSON', noon());
     await clock.advance(2 * MINUTE);
     clock.advanceWallClock(-2 * 60 * MINUTE);

@@ -9,14 +9,15 @@ import { isQuiet } from '@footbridge/runtime/quiet-hours';
 import type { QuietHours } from '@footbridge/runtime/quiet-hours';
 
 import { StoreUnavailableError } from '../../ports/messages/messages.ts';
-import type { MessageStore, SendResult, StoredRow } from '../../ports/messages/messages.ts';
+import type { MessageStore, StoredRow } from '../../ports/messages/messages.ts';
 import type { StoreMemory } from '../../ports/messages/store-generation.ts';
+import type { Outcome } from '../../outcome.ts';
 
 export interface CanaryDeps {
   readonly settings: { readonly intervalMs: number; readonly quietHours: QuietHours | undefined };
   readonly store: Pick<MessageStore, 'ownHandles' | 'newestRowid' | 'rowsAfter' | 'sendState'>;
   /** Sends a text by iMessage once no other send is in progress. Calls `begin` right before. */
-  readonly send: (handle: string, text: string, begin: () => void) => Promise<SendResult>;
+  readonly send: (handle: string, text: string, begin: () => void) => Promise<Outcome>;
   /** Keeps the state across restarts. */
   readonly memory: StoreMemory;
   /** Whether the agent is connected to the service. Without a network, a canary proves nothing. */
@@ -40,7 +41,7 @@ const TICK_MS = 2_000;
 const START_MS = 60_000;
 /** How long a canary waits for its receipt or its incoming copy. */
 const CONFIRM_MS = 100_000;
-/** By then, a second canary is unconfirmed too. The operator must be informed within five minutes. */
+/** By then a second canary is also unconfirmed. The operator must learn of it within five minutes. */
 const FAILED_MS = 240_000;
 /** The maximum interval between canaries on a failing line. */
 const RETRY_MS = 900_000;
@@ -48,8 +49,8 @@ const NEW_ROWS = 100;
 const PREFIX = 'Footbridge line check ';
 
 /**
- * Periodically sends a text to the line's own number. When two in a row get neither a delivery receipt nor an incoming copy, iMessage on
- * this Mac is dead even if everything else looks healthy. A canary is not a job: it is not reported to the CRM and does not count towards
+ * Periodically sends a text to the line's own number. When two in a row get neither a delivery receipt nor an incoming copy, iMessage does
+ * not work on this Mac, even if everything else looks healthy. A canary is not a job: it is not reported to the CRM and does not count towards
  * the limits of the line.
  */
 export class Canary {
@@ -57,9 +58,9 @@ export class Canary {
   readonly #stopping = new AbortController();
   #saved: Saved;
   #isSending = false;
-  /** Canaries in a row that were not confirmed. */
+  /** The number of unconfirmed canaries in a row. */
   #unconfirmed: number;
-  /** When the first of them was sent, on the monotonic clock because the Mac may sleep in between. */
+  /** When the first unconfirmed canary was sent, by the monotonic clock, because the Mac may sleep in between. */
   #unconfirmedSince: number | undefined;
   #lastGuid: string | undefined;
   #startedAt = 0;
@@ -139,7 +140,7 @@ export class Canary {
         this.#unconfirmedSince ??= clock.monotonic();
         this.#save({ lastAt: clock.now(), lastText: text });
       });
-      this.#lastGuid = result.result === 'sent' ? result.guid : undefined;
+      this.#lastGuid = result.state === 'delivered' ? result.guid : undefined;
       const deadline = clock.monotonic() + CONFIRM_MS;
       for (;;) {
         if (signal.aborted) return;
@@ -148,7 +149,7 @@ export class Canary {
         await clock.sleep(TICK_MS, signal);
       }
       this.#unconfirmed++;
-      this.#save({ code: result.result === 'sent' ? 'NO_RECEIPT' : result.code });
+      this.#save({ code: result.state === 'delivered' ? 'NO_RECEIPT' : result.code });
     } catch (error) {
       if (signal.aborted) return;
       this.#unconfirmed++;
@@ -193,7 +194,7 @@ export class Canary {
     this.#save({ failedSince: clock.now() - elapsedMs });
     log.warn(
       { event: 'canary.failed', code: this.#saved.code },
-      'canary not delivered, iMessage on this Mac may be dead',
+      'canary not delivered, iMessage may not work on this Mac',
     );
   }
 
@@ -203,7 +204,7 @@ export class Canary {
   }
 }
 
-/** Returns undefined while the store is unreadable, which another issue reports. */
+/** Returns undefined while the store is unreadable: the receiver reports that. */
 function whileReadable<T>(read: () => T): T | undefined {
   try {
     return read();

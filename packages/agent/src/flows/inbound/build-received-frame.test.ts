@@ -42,7 +42,7 @@ function frameOf(row: Partial<StoredRow>, durationMs?: number): MessageReceivedF
 
 describe('a received frame', () => {
   it.each([2 ** 64, Number.POSITIVE_INFINITY, Number.NaN])(
-    'I8 has no duration when that of the voice message is %s ms',
+    'I8 has no duration when the voice message has %s ms',
     (ms) => {
       expect(frameOf({ isVoice: true, attachments: [FILE] }, ms).voice).toEqual({ mime_type: 'audio/x-caf' });
     },
@@ -67,7 +67,7 @@ describe('a received frame', () => {
     });
   });
 
-  it('F6 has a sticker only if it has a guid, and that of the target for a sticker reaction', () => {
+  it('F6 has a sticker only if the sticker has a guid, and a sticker reaction has the guid of its target', () => {
     const attachments = [{ ...FILE, guid: '', isSticker: true }];
     expect(frameOf({ attachments }).sticker).toBeUndefined();
     const tapback = { ...HEART, type: 2007 };

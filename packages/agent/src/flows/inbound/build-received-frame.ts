@@ -14,10 +14,10 @@ const MAX_RAW_GUID = 512;
 const MAX_EMOJI = 64;
 const MAX_DESCRIPTION = 1000;
 
-/** The text of a message of which nothing can be shown: an empty message would look like a fault of the CRM. */
+/** The text of a message without any readable content. An empty message would look like a fault of the CRM. */
 export const UNREADABLE = '[This message could not be read on the Mac.]';
 
-/** Whether a row can be a message to report. Group events and app updates are not reported, and outgoing messages only when they are mirrored. */
+/** Whether a row may be reported. Group events and app updates never are, and outgoing messages only when they are mirrored. */
 export function isCandidate(row: StoredRow, mirrors: boolean): boolean {
   if (!row.isMessage || row.unsent) return false;
   if (row.fromMe) return mirrors && row.tapback === undefined;
@@ -25,8 +25,8 @@ export function isCandidate(row: StoredRow, mirrors: boolean): boolean {
 }
 
 /**
- * Whether a row is reported to the CRM. Link previews are not, since their text is reported, nor are messages that this Mac sent to
- * itself. Both are known only when the row is joined to its chat.
+ * Whether a row is reported to the CRM. A link preview is not, because its text is reported. Neither is a message that this Mac sent to
+ * itself. Both are known only once the row is joined to its chat.
  */
 export function isReportable(row: StoredRow, ownHandles: readonly string[]): boolean {
   if (row.fromMe || !isCandidate(row, false) || row.sender === undefined || row.previewOf !== undefined)
@@ -34,7 +34,7 @@ export function isReportable(row: StoredRow, ownHandles: readonly string[]): boo
   return !row.isEcho && !ownHandles.includes(row.sender);
 }
 
-/** Whether an outgoing message is mirrored to the CRM: one with content, to a single other person, which is not a link preview. */
+/** Whether an outgoing message is mirrored to the CRM: it has content, goes to a single other person, and is not a link preview. */
 export function isMirrorable(row: StoredRow, chat: Chat, ownHandles: readonly string[]): boolean {
   if (!row.fromMe || !isCandidate(row, true) || row.previewOf !== undefined || chat.isGroup) return false;
   const [person, ...others] = chat.recipients;
@@ -73,7 +73,7 @@ export function buildReceivedFrame(
   };
 }
 
-/** Returns the text of a row, else the transcript of a voice message, else a sentence if there is nothing else to show. */
+/** Returns the text of a row, else the transcript of a voice message, else `UNREADABLE` if there is nothing to show. */
 function textOf(row: StoredRow, urls: readonly string[]): string {
   if (row.text.trim() !== '') return row.text;
   if (row.transcript !== undefined) return row.transcript;
@@ -102,8 +102,8 @@ function metadataOf(
 }
 
 /**
- * Returns at most one of the fields: a sticker reaction is a reaction, a voice message with an effect a voice message. Leaves out
- * values that the frame does not allow: an invalid frame would lose the message.
+ * Returns at most one field: a sticker reaction is a reaction, and a voice message with an effect is a voice message. Omits values that
+ * the frame does not allow, because an invalid frame would lose the message.
  */
 function contentOf(row: StoredRow, durationMs: number | undefined): Content {
   const [file] = row.attachments;
@@ -137,7 +137,7 @@ function reactionOf(
     const { emoji } = stored;
     return emoji === undefined || emoji.length > MAX_EMOJI ? common : { ...common, emoji };
   }
-  // F6 requires a sticker guid. Without the sticker's own the guid of the target is used.
+  // F6 requires a sticker guid. A sticker without one gets the guid of its target.
   const guid = sticker?.guid || stored.targetGuid;
   return { ...common, sticker: sticker === undefined ? { guid } : stickerOf({ ...sticker, guid }) };
 }

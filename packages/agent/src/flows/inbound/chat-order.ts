@@ -1,8 +1,8 @@
 import type { Chat } from '../../ports/messages/messages.ts';
 
 /**
- * Keeps the order within chats while the chat of an earlier row is not known: Messages inserts a row before it joins the row to a
- * chat. Until then the row may belong to any chat of its sender, and later rows of these chats must not overtake it (I5).
+ * Keeps the order within chats while the chat of an earlier row is unknown, because Messages inserts a row before it joins the row to a
+ * chat. Until then the row may belong to any chat of its sender, and later rows of those chats must not overtake it (I5).
  */
 export class ChatOrder {
   readonly #chats = new Set<string>();

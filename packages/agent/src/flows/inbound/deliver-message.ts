@@ -1,20 +1,20 @@
-import type { PendingRow } from '../../ports/journal/journal.ts';
+import type { PendingRow } from '../../journal/journal.ts';
 import type { Chat, LocalFile, StoredRow } from '../../ports/messages/messages.ts';
 import { LINK_PREVIEW, StoreUnavailableError } from '../../ports/messages/messages.ts';
-import { setAsideFrame } from '../../ports/suspects/set-aside-frame.ts';
-import { inboundName } from '../../ports/suspects/suspects.ts';
+import { setAsideFrame } from '../../suspects/set-aside-frame.ts';
+import { inboundName } from '../../suspects/suspects.ts';
 import { buildReceivedFrame, isMirrorable, isReportable } from './build-received-frame.ts';
 import { isTypedByOwner } from './is-typed-by-owner.ts';
 import type { ReceiverDeps, UploadResult } from './receiver-deps.ts';
 
-/** A row as it was last read, with its chat and the generation of its store. */
+/** The last reading of a row, with its chat and the generation of its store. */
 export interface KnownRow {
   readonly row: StoredRow;
   readonly chat: Chat;
   readonly generation: number;
 }
 
-/** How often a row that is not complete is read again. */
+/** The interval at which an incomplete row is read again. */
 export const RECHECK_MS = 100;
 /** How long messages wait for a rebuilt store to contain them again. */
 const REBUILD_WAIT_MS = 10_000;
@@ -24,7 +24,7 @@ const MAX_RETRIES = 20;
 export class Delivery {
   readonly #deps: ReceiverDeps;
   readonly #signal: AbortSignal;
-  /** The current store, and since when it is there. */
+  /** The generation of the current store, and when it was first seen. */
   #current: { readonly generation: number; readonly since: number } | undefined;
 
   constructor(deps: ReceiverDeps, signal: AbortSignal) {
@@ -32,7 +32,7 @@ export class Delivery {
     this.#signal = signal;
   }
 
-  /** Forgets a row that is not reported. If a rebuilt store brings it back later, it is a new message. */
+  /** Drops a row that is not reported. If it reappears in a rebuilt store, it counts as a new message. */
   discard({ guid }: PendingRow): void {
     const { journal, suspects } = this.#deps;
     suspects.acquit(inboundName(guid));
@@ -42,7 +42,7 @@ export class Delivery {
     });
   }
 
-  /** Reports a message that ended the agent twice, without its content. The operator can have it read again (I10). */
+  /** Reports a message that crashed the agent twice, without its content. The operator can have the message read again (I10). */
   setAside({ guid }: PendingRow, chat: Chat | undefined): void {
     const { journal, clock, log, onFrames } = this.#deps;
     journal.durableTransaction(() => {
@@ -53,7 +53,7 @@ export class Delivery {
     onFrames();
   }
 
-  /** Returns how long a message that is not in the store may still come back: Messages fills a rebuilt store bit by bit. */
+  /** Returns how long a missing message may still reappear: Messages fills a rebuilt store bit by bit. */
   rebuildWaitMs(): number {
     const { messages, clock } = this.#deps;
     const generation = messages.store.generation();
@@ -62,9 +62,8 @@ export class Delivery {
   }
 
   /**
-   * Retries failures of the store and of the journal, such as a full disk, until they end: later messages of the chat wait, to keep
-   * their order. Another failure would block the chat for ever, so after some retries the row waits for the next start. Never
-   * rejects.
+   * Retries failures of the store and of the journal, such as a full disk, until they end. Later messages of the chat wait, which keeps
+   * their order. Any other failure could block the chat for ever, so after some retries the row waits for the next start. Never rejects.
    */
   async deliver(pending: PendingRow, known: KnownRow): Promise<void> {
     const { log } = this.#deps;
@@ -171,7 +170,7 @@ export class Delivery {
     return row.fromMe ? isMirrorable(row, chat, own) : isReportable(row, own);
   }
 
-  /** Returns how long a row waits in all for what Messages has not stored yet. */
+  /** Returns how long a row may wait in total for what Messages has not stored yet. */
   #waitFor(row: StoredRow): number {
     const { attachmentWaitMs, bodyWaitMs, previewWaitMs } = this.#deps.settings;
     return Math.max(
@@ -181,7 +180,7 @@ export class Delivery {
     );
   }
 
-  /** Returns the URLs of the uploaded files, without those the service rejects. Resolves with undefined when the agent stops. */
+  /** Resolves with the URLs of the uploaded files, without rejected ones, or with undefined when the agent stops. */
   async #uploadAll(row: StoredRow): Promise<string[] | undefined> {
     const { log } = this.#deps;
     const urls: string[] = [];
@@ -231,7 +230,7 @@ function isIncomplete(row: StoredRow): boolean {
   return row.expectsAttachments || row.attachments.some((file) => file.state === 'waiting');
 }
 
-/** Whether the message store or the disk of the journal caused the error: it can last for hours, and then it ends. */
+/** Whether the message store or the disk caused the error. Such an error can last for hours, but it ends. */
 function isStorageError(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
   if (!(error instanceof Error)) return false;

@@ -3,16 +3,16 @@ import type { StoredRow } from '../../ports/messages/messages.ts';
 import type { ReceiverDeps } from './receiver-deps.ts';
 
 const RECHECK_MS = 100;
-/** How long a row waits for the end of its send and of the job in progress, whose guid is recorded only then. */
+/** How long a row waits for its own send, and for the job in progress, to end. Only then is the guid of that job recorded. */
 const MAX_WAIT_MS = 30_000;
-/** An engine can send a message twice: a second row with the same content soon after a send is not the owner's. */
+/** An engine can send a message twice, so a second row with the same content soon after a send is not from the owner. */
 const RECENT_MS = 10 * 60_000;
-/** A send whose outcome is unknown can appear this much later. */
+/** The row of a send with an unknown outcome can appear this much later. */
 const UNFINISHED_MS = 3 * 24 * 3_600_000;
 
 /**
- * Resolves with whether the owner typed an outgoing message, on this Mac or another device, and it was sent. When in doubt it is a send
- * of this agent: a message that is missing from the CRM does less harm than one that is there twice. Resolves with undefined when the
+ * Resolves with true when the owner typed an outgoing message, on this Mac or another device, and the message was sent. In doubt, the
+ * message counts as sent by the agent: a message missing from the CRM does less harm than a duplicate. Resolves with undefined when the
  * agent stops first.
  */
 export async function isTypedByOwner(

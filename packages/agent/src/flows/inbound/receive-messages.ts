@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
-import type { PendingRow } from '../../ports/journal/journal.ts';
+import type { PendingRow } from '../../journal/journal.ts';
 import type { Chat, StoredRow } from '../../ports/messages/messages.ts';
-import { inboundName } from '../../ports/suspects/suspects.ts';
+import { inboundName } from '../../suspects/suspects.ts';
 import { isCandidate, isMirrorable, isReportable } from './build-received-frame.ts';
 import { ChatOrder } from './chat-order.ts';
 import { Delivery, RECHECK_MS } from './deliver-message.ts';
@@ -12,7 +12,7 @@ import type { KnownRow } from './deliver-message.ts';
 import type { ReceiverDeps } from './receiver-deps.ts';
 import { recordStoreState } from './store-state.ts';
 
-/** A pending row that is not in the queue of its chat yet. */
+/** A pending row that is not yet in the queue of a chat. */
 interface UnplacedRow {
   readonly pending: PendingRow;
   /** By the monotonic clock. */
@@ -22,9 +22,9 @@ interface UnplacedRow {
 const BATCH = 100;
 
 /**
- * Puts a frame into the outbox for every new message in the store, once and in order within its chat. One transaction moves
- * the cursor past rows and makes them pending; another one replaces a pending row by its frame. So a crash neither loses nor
- * duplicates a message. A message that is not complete blocks its own chat only.
+ * Puts one frame into the outbox for every new message in the store, in order within its chat. One transaction moves the cursor past rows
+ * and makes them pending; another one replaces a pending row by its frame. So a crash neither loses nor duplicates a message. An
+ * incomplete message delays only its own chat.
  */
 export class Receiver {
   readonly #deps: ReceiverDeps;
@@ -44,13 +44,13 @@ export class Receiver {
 
   start(): void {
     const { messages, journal } = this.#deps;
-    // Rows that were pending when the agent stopped.
+    // These rows were pending when the agent stopped.
     for (const pending of journal.inbox.pending()) this.#addUnplaced(pending);
     this.#unwatch = messages.watch(() => this.#changed.abort());
     this.#running = this.#run();
   }
 
-  /** Reads a message again that was set aside and is released now. The caller opens the transaction. */
+  /** Makes a message pending again that was set aside and is now released. The caller opens the transaction. */
   readAgain(guid: string): void {
     const { journal, clock } = this.#deps;
     const pending = { guid, since: clock.now() };
@@ -59,7 +59,7 @@ export class Receiver {
     this.#changed.abort();
   }
 
-  /** Number of messages that were read and have no frame in the outbox yet. */
+  /** The number of messages that were read but have no frame in the outbox yet. */
   pendingCount(): number {
     return this.#deps.journal.inbox.pending().length;
   }
@@ -83,7 +83,7 @@ export class Receiver {
           log.info({ event: 'inbound.store_readable' }, 'message store readable again');
         this.#problem = undefined;
       } catch (error) {
-        // Logged once per problem: a missing permission can last for days.
+        // Logged once per problem, because a missing permission can last for days.
         const problem = error instanceof Error ? error.message : 'unknown';
         if (problem !== this.#problem)
           log.error(
@@ -106,7 +106,7 @@ export class Receiver {
     }
   }
 
-  /** Reads all new rows, and places those whose chat is known by now. */
+  /** Reads all new rows, and places the rows whose chat is known by now. */
   async #scan(): Promise<void> {
     const { store } = this.#deps.messages;
     while (!this.#stopping.signal.aborted) {
@@ -115,14 +115,14 @@ export class Receiver {
       this.#read(rows, generation);
       this.#place(rows);
       if (rows.length < BATCH) return;
-      // A long history must not block the connection to the service.
+      // Reading a long history must not block the connection to the service.
       await setImmediate();
     }
   }
 
   /**
-   * Returns the read position. The messages of the first store are history: reading starts at its newest row. In a store that
-   * replaced another one, messages from the time since then are new unless they were seen in the earlier store.
+   * Returns the read position. All messages in the first store are history, so reading starts at its newest row. In a store that
+   * replaced another one, messages since reading began are new unless they were seen in the earlier store.
    */
   #cursor(): { generation: number; rowid: number } {
     const { messages, journal, clock, settings } = this.#deps;
@@ -162,7 +162,7 @@ export class Receiver {
     for (const { guid } of added) this.#addUnplaced({ guid, since });
   }
 
-  /** Returns false for a known guid: it can reappear with a new row id after Messages rebuilt or synced its store. */
+  /** Returns false for a known guid, which can reappear with a new row id after Messages rebuilt or synced its store. */
   #addPending(pending: PendingRow, own = false): boolean {
     const { inbox } = this.#deps.journal;
     if (!inbox.markSeen(pending.guid, pending.since, own)) return false;
@@ -174,7 +174,7 @@ export class Receiver {
     this.#unplaced.add({ pending, since: this.#deps.clock.monotonic() });
   }
 
-  /** Moves rows into the queues of their chats, oldest first. `fresh` are rows that were just read. */
+  /** Moves rows into the queues of their chats, oldest first. `fresh` has the rows of the current scan. */
   #place(fresh: readonly StoredRow[]): void {
     const { store } = this.#deps.messages;
     const rows = new Map(fresh.map((row) => [row.guid, row]));
@@ -208,7 +208,7 @@ export class Receiver {
     return true;
   }
 
-  /** A suspect holds back its chat until it may be read. A message that ended the agent twice is reported instead (I10). */
+  /** A suspect delays its chat until it may be read. A message that crashed the agent twice is set aside and reported (I10). */
   #isSetAside(pending: PendingRow, chat: Chat | undefined, order: ChatOrder): boolean {
     const isSetAside = this.#deps.suspects.isSetAside(inboundName(pending.guid));
     if (isSetAside) this.#delivery.setAside(pending, chat);
@@ -216,7 +216,7 @@ export class Receiver {
     return isSetAside;
   }
 
-  /** Whether a row without a chat is given up. Until then it may still be joined to one. */
+  /** Whether the agent stops waiting for Messages to join a row to a chat. */
   #isOrphan(pending: PendingRow, row: StoredRow, since: number, order: ChatOrder): boolean {
     const { clock, settings, log } = this.#deps;
     const waited = clock.monotonic() - since;
@@ -251,7 +251,7 @@ export class Receiver {
     return true;
   }
 
-  /** Whether a sync added the message. A store that replaced another one gets all its messages from before again. */
+  /** Whether a sync added the message. A store that replaced another one receives all earlier messages again. */
   #isHistory({ sentAt }: StoredRow, generation: number): boolean {
     const { clock, settings, journal } = this.#deps;
     if (sentAt === undefined) return false;
@@ -260,7 +260,7 @@ export class Receiver {
     return began !== undefined && began.generation !== generation && sentAt < began.at;
   }
 
-  /** The key of a chat is the same in a rebuilt store, so the order is kept across generations. */
+  /** Queues by the key of the chat, which is the same in a rebuilt store: the order is kept across generations. */
   #schedule(pending: PendingRow, known: KnownRow): void {
     void this.#byChat.add(known.chat.key, pending, () => this.#delivery.deliver(pending, known));
   }

@@ -2,9 +2,9 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { LocalFile, Messages, StoredRow } from '../../ports/messages/messages.ts';
-import type { Suspects } from '../../ports/suspects/suspects.ts';
+import type { Suspects } from '../../suspects/suspects.ts';
 
 export type UploadResult =
   | { readonly ok: true; readonly url: string }
@@ -17,15 +17,15 @@ export interface Uploads {
 }
 
 export interface ReceiverSettings {
-  /** Poll interval, for changes that the store did not announce. */
+  /** The poll interval, for changes that the store did not announce. */
   readonly pollMs: number;
-  /** How long a row that is not joined to a chat yet holds back the chats that it may belong to. */
+  /** How long a row without a chat delays the chats that it may belong to. */
   readonly chatJoinTimeoutMs: number;
-  /** How long such a row is kept. Messages leaves some rows without a chat for ever. */
+  /** How long a row without a chat is kept. Messages leaves some rows without a chat for ever. */
   readonly orphanMs: number;
   /** How long a message waits for its attachments before it is sent without them. */
   readonly attachmentWaitMs: number;
-  /** Messages inserts some rows before their body. */
+  /** How long a row waits for its body, which Messages sometimes stores later. */
   readonly bodyWaitMs: number;
   /** How long a link preview waits for the text that it belongs to. */
   readonly previewWaitMs: number;

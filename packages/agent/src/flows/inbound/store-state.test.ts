@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { openJournal } from '../../ports/journal/journal-sqlite.ts';
+import { openJournal } from '../../journal/journal-sqlite.ts';
 import { readStoreState, recordStoreState } from './store-state.ts';
 
 it.each([

@@ -1,4 +1,4 @@
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { StoreState } from '../../ports/messages/messages.ts';
 
 const NOTE = 'store';

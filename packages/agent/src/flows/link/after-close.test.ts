@@ -44,7 +44,7 @@ describe('afterClose', () => {
       {
         do: 'reconnect',
         wait: 'backoff',
-        because: 'a proxy or captive portal answered 403, not the service',
+        because: 'a proxy or captive portal responded with HTTP 403, not the service',
       },
     ],
     [byProxy(403, 3_000), { do: 'reconnect', wait: 3_000 }],

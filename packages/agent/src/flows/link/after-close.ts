@@ -3,7 +3,7 @@ import { CLOSE, staysAway } from '@footbridge/protocol/close-codes';
 /** How a session ended, or why none was opened. */
 export type SessionEnd =
   | { readonly how: 'unreachable'; readonly detail: string }
-  /** The upgrade request was answered with an HTTP status. */
+  /** The upgrade request got an HTTP status. */
   | {
       readonly how: 'rejected';
       readonly status: number;
@@ -14,7 +14,7 @@ export type SessionEnd =
   | { readonly how: 'closed'; readonly code: number; readonly reason: string }
   /** Three pings were missed, or `registered` never came. The connection is dead even if TCP has not noticed. */
   | { readonly how: 'timeout' }
-  /** The Mac was asleep: connections opened before cannot be trusted. */
+  /** The Mac was asleep. A connection from before the sleep may be dead. */
   | { readonly how: 'woke' }
   | { readonly how: 'stopped' };
 
@@ -34,7 +34,7 @@ export type NextAction =
 const DEFAULT_CONTENDED_S = 60;
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** Returns what the agent does after a session ended, by close code or by the HTTP status of the upgrade. */
+/** Returns what the agent does after a session ended, according to the close code or the HTTP status of the upgrade. */
 export function afterClose(end: SessionEnd, options: { readonly protocolWaitMs: number }): NextAction {
   if (end.how === 'stopped') return { do: 'stop' };
   if (end.how === 'woke') return { do: 'reconnect', wait: 0, because: 'the Mac woke up' };
@@ -51,13 +51,13 @@ function afterStatus({
 }: Extract<SessionEnd, { how: 'rejected' }>): NextAction {
   // A proxy or a captive portal knows nothing about this Mac, and its rejections are temporary: they need no operator action.
   if (!isFromService)
-    return retry(`a proxy or captive portal answered ${status}, not the service`, retryAfterMs);
+    return retry(`a proxy or captive portal responded with HTTP ${status}, not the service`, retryAfterMs);
   if (status === 401) return { do: 'renew-token' };
   if (status === 403) return stayAway(CLOSE.suspended, 'the license is suspended');
   if (status === 426) {
     return stayAway(4500, 'the service uses another version of the channel: update the agent or the service');
   }
-  return retry(`the service answered ${status}`, retryAfterMs);
+  return retry(`the service responded with HTTP ${status}`, retryAfterMs);
 }
 
 function afterCloseCode(
@@ -77,7 +77,7 @@ function afterCloseCode(
     const seconds = Number.parseFloat(/\d+(?:\.\d+)?/.exec(reason)?.[0] ?? '') || DEFAULT_CONTENDED_S;
     return wait(seconds * 1000, 'several Macs compete for this location');
   }
-  // A restart of the service is not a failure, and until the Mac is back the CRM gets "not connected": no backoff.
+  // No backoff: a restart of the service is not a failure, and the CRM gets "not connected" until the Mac is back.
   if (code === CLOSE.goingAway)
     return { do: 'reconnect', wait: 'jitter', because: 'the service is restarting' };
   return backoff(`the connection closed (${code})`);

@@ -2,7 +2,7 @@ import { daysOff } from '@footbridge/runtime/clock-guard';
 import type { ClockVerdict } from '@footbridge/runtime/clock-guard';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 
 const NOTE = 'clock-doubt';
 
@@ -13,24 +13,23 @@ const WHY = {
     `compared with the newest message it is ${off}, and the service does not respond`,
 } as const;
 
-/** Saves for `doctor`, and logs, whether the clock of this Mac is right. */
+/** Logs whether the clock of this Mac is right, and saves it for `doctor`. */
 export function recordClockVerdict(verdict: ClockVerdict, journal: Pick<Journal, 'setNote'>, log: Log): void {
   journal.setNote(NOTE, verdict.agrees ? '' : WHY[verdict.because](daysOff(verdict.aheadMs)));
-  if (verdict.agrees)
-    log.info({ event: 'clock.agrees' }, 'the clock is right, old entries are deleted again');
+  if (verdict.agrees) log.info({ event: 'clock.agrees' }, 'clock agrees, deleting old entries again');
   else
     log.warn(
       { event: 'clock.doubtful', because: verdict.because, off: daysOff(verdict.aheadMs) },
-      'nothing is deleted until the clock agrees with the service, or without it with the newest message; set the clock of this Mac',
+      'clock in doubt, deleting nothing',
     );
 }
 
-/** At a start nothing is known about the clock. */
+/** Deletes the saved doubt: at a start, nothing is known about the clock. */
 export function forgetClockDoubt(journal: Pick<Journal, 'setNote'>): void {
   journal.setNote(NOTE, '');
 }
 
-/** Returns why the clock is in doubt, if it is. */
+/** Returns why the clock is in doubt, or undefined when it is not. */
 export function readClockDoubt(journal: Pick<Journal, 'note'>): string | undefined {
   const doubt = journal.note(NOTE);
   return doubt === '' ? undefined : doubt;

@@ -1,8 +1,8 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 /**
- * Calls `onWake` after the Mac slept: the wall clock advanced while the monotonic clock did not. Setting the clock looks
- * the same and costs one extra reconnect. Returns a function that stops the check.
+ * Calls `onWake` after the Mac slept: the wall clock advanced, and the monotonic clock did not. A clock that was set looks the same and
+ * costs one reconnect. Returns a function that stops the check.
  */
 export function detectSleep(
   clock: Clock,

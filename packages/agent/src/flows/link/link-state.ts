@@ -1,13 +1,13 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 
 export type LinkState =
   | { readonly state: 'connecting' }
   | { readonly state: 'registered'; readonly sessionId: string }
   | { readonly state: 'waiting'; readonly because: string; readonly ms: number }
-  /** The service told the agent not to come back, or did not admit it. A person must act. */
+  /** The service told the agent not to reconnect, or rejected it. A person must act. */
   | {
       readonly state: 'away';
       /** A close code, or the code of a failed activation. */
@@ -35,7 +35,7 @@ export function recordLinkState(
   try {
     journal.setNote(NOTE, JSON.stringify({ ...state, at: new Date(clock.now()).toISOString() }));
   } catch (error) {
-    // A full disk must not cost the connection: only `status` reads this note.
+    // A full disk must not end the connection: only `status` reads this note.
     log.error({ event: 'journal.link_state_not_saved', err: error }, 'link state not saved');
   }
   if (state.state === 'registered') {

@@ -4,7 +4,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Outbox } from '../../ports/journal/journal.ts';
+import type { Outbox } from '../../journal/journal.ts';
 import { afterClose, backoffMs, JITTER_ATTEMPT, retry } from './after-close.ts';
 import type { NextAction } from './after-close.ts';
 import { detectSleep } from './detect-sleep.ts';
@@ -38,7 +38,7 @@ export interface LinkSettings {
   /** Delay after close code 4000. */
   readonly protocolWaitMs: number;
   readonly wakeCheckMs: number;
-  /** A wall clock ahead of the monotonic clock by more than this means that the Mac slept. */
+  /** The Mac slept if the wall clock advanced by this much more than the monotonic clock. */
   readonly wakeToleranceMs: number;
 }
 
@@ -56,7 +56,7 @@ export interface LinkDeps
   readonly settings: LinkSettings;
   readonly onState: (state: LinkState) => void;
   readonly onRegistered: (frame: RegisteredFrame) => void;
-  /** Returns how a person is reached, for the operator. */
+  /** Returns by which service a person was last reached, for the operator. */
   readonly readReach: (phone: string) => Pick<ReachResultFrame, 'reach' | 'reason'>;
 }
 
@@ -69,7 +69,7 @@ export class Link {
   #sender: OutboxSender | undefined;
   #attempt = 0;
   #registeredAt: number | undefined;
-  /** Prevents a renewal loop: a token rejected right after its renewal is not renewed again. */
+  /** Prevents a renewal loop: a token that is rejected right after its renewal is not renewed again. */
   #renewed = false;
   #framesIgnored = 0;
 
@@ -98,7 +98,7 @@ export class Link {
     }
   }
 
-  /** Frames from the service that were ignored since the start. */
+  /** The number of frames from the service that were ignored since the start. */
   get framesIgnored(): number {
     return this.#framesIgnored;
   }
@@ -169,7 +169,7 @@ export class Link {
     this.#session = undefined;
     this.#sender = undefined;
     if (next.do === 'reconnect' && next.tooLarge === true) sender.setAsideLargest();
-    // Only a connection that lasted resets the backoff: one that is cut repeatedly has to slow down.
+    // Only a lasting connection resets the backoff: repeated short ones must slow down.
     const livedMs = this.#registeredAt === undefined ? 0 : clock.monotonic() - this.#registeredAt;
     if (livedMs >= settings.backoffCapMs) this.#attempt = 0;
     return next;

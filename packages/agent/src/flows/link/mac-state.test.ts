@@ -5,8 +5,8 @@ import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { sendFrame } from '@footbridge/testkit/send-frame';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openJournal } from '../../ports/journal/journal-sqlite.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
+import { openJournal } from '../../journal/journal-sqlite.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { EnvironmentReport, StoreState } from '../../ports/messages/messages.ts';
 import { readMacState } from './mac-state.ts';
 
@@ -37,7 +37,7 @@ function read(report?: EnvironmentReport, store: StoreState = 'readable') {
 }
 
 describe('the state of the Mac', () => {
-  it('says unknown, or nothing, for what the engine does not know', () => {
+  it('has unknown, or no field, for what the engine does not know', () => {
     expect(read()).toEqual({
       type: 'state',
       capabilities: ['text'],
@@ -71,7 +71,7 @@ describe('the state of the Mac', () => {
     ['locked', 'granted'],
     ['denied', 'denied'],
     ['absent', 'unknown'],
-  ] as const)('takes Full Disk Access from a store that is %s: %s', (store, fullDisk) => {
+  ] as const)('derives Full Disk Access from a store that is %s: %s', (store, fullDisk) => {
     expect(read({}, store).permissions).toMatchObject({ fullDisk });
   });
 
@@ -79,7 +79,7 @@ describe('the state of the Mac', () => {
     expect(read({ messages: { running: true } }, store).messages).toEqual({ running: true, store });
   });
 
-  it('takes an empty store as a Messages that is not signed in', () => {
+  it('says that Messages is not signed in when the store is empty', () => {
     expect(read({ messages: { running: true } }, 'empty').messages).toEqual({
       running: true,
       signedIn: false,

@@ -1,11 +1,11 @@
 import type { StateFrame } from '@footbridge/protocol/frames';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { Messages, MessageStore, StoreState } from '../../ports/messages/messages.ts';
 
 type Permission = 'granted' | 'denied' | 'unknown';
 
-/** A store that could be opened proves Full Disk Access. One that is not there proves nothing. */
+/** A store that was opened proves Full Disk Access. An absent store proves nothing. */
 const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
   readable: 'granted',
   replaced: 'granted',
@@ -16,16 +16,16 @@ const FULL_DISK: Readonly<Record<StoreState, Permission>> = {
   absent: 'unknown',
 };
 
-/** States that nothing else in the report shows. */
+/** The states of the store that no other field of the report shows. */
 const UNREADABLE = new Set<StoreState>(['absent', 'corrupt', 'locked']);
 
-/** State that only the running agent has. */
+/** The state that only the running agent knows. */
 export interface LineState {
   readonly pacing?: StateFrame['pacing'] | undefined;
   readonly canary?: StateFrame['canary'] | undefined;
 }
 
-/** Returns what the operator needs to know about this Mac. No text, phone number or id of a message is in it. */
+/** Returns what the operator needs to know about this Mac, without any text, phone number or message id. */
 export function readMacState(
   messages: Pick<Messages, 'environment' | 'capabilities'> & { readonly store: Pick<MessageStore, 'state'> },
   journal: Pick<Journal, 'jobs' | 'inbox'>,

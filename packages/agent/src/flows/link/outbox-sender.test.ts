@@ -3,9 +3,9 @@ import { noFailpoints } from '@footbridge/runtime/failpoints';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openJournal } from '../../ports/journal/journal-sqlite.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
-import { NO_SUSPECTS } from '../../ports/suspects/no-suspects.ts';
+import { openJournal } from '../../journal/journal-sqlite.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { NO_SUSPECTS } from '../../suspects/no-suspects.ts';
 import { OutboxSender } from './outbox-sender.ts';
 
 let journal: Journal;
@@ -56,7 +56,7 @@ describe('OutboxSender', () => {
     expect(sent).toEqual([]);
   });
 
-  it('sends oldest first and keeps at most a window of frames in flight', () => {
+  it('sends the oldest frames first, with at most a window of frames in flight', () => {
     const [first, second, third] = [put(), put(), put()];
     sender.open(2);
     expect(sent).toEqual([first, second]);
@@ -91,7 +91,7 @@ describe('OutboxSender', () => {
     expect(journal.outbox.counts()).toMatchObject({ unacknowledged: 1, setAside: 1 });
   });
 
-  it('I10 sends a frame without content for a message that ended the agent twice', () => {
+  it('I10 sends a frame without content for a message that crashed the agent twice', () => {
     isSetAside = true;
     const seq = journal.outbox.put(RECEIVED, 1);
     sender.open(2);

@@ -4,10 +4,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Outbox, OutboxEntry } from '../../ports/journal/journal.ts';
-import { setAsideFrame } from '../../ports/suspects/set-aside-frame.ts';
-import { inboundName } from '../../ports/suspects/suspects.ts';
-import type { MessageName, Suspects } from '../../ports/suspects/suspects.ts';
+import type { Outbox, OutboxEntry } from '../../journal/journal.ts';
+import { setAsideFrame } from '../../suspects/set-aside-frame.ts';
+import { inboundName } from '../../suspects/suspects.ts';
+import type { MessageName, Suspects } from '../../suspects/suspects.ts';
 import type { Session } from './session.ts';
 
 export interface OutboxSenderDeps {
@@ -17,7 +17,7 @@ export interface OutboxSenderDeps {
   readonly failpoint: BlockingFailpoint;
   readonly session: Pick<Session, 'isOpen' | 'send'>;
   readonly suspects: Pick<Suspects, 'during' | 'isSetAside' | 'acquit' | 'release'>;
-  /** Reads a received message again that was set aside. */
+  /** Called when the operator releases a received message that was set aside. */
   readonly onReleased: (guid: string) => void;
 }
 
@@ -67,10 +67,10 @@ export class OutboxSender {
     return true;
   }
 
-  /** The service gets a frame without the content of the message instead (I10). */
+  /** Replaces the frame by one without the content of the message (I10). */
   #reportSetAside({ seq, guid }: OutboxEntry): false {
     const { outbox, clock } = this.#deps;
-    this.#setAside(seq, 'the agent ended twice while it sent this frame');
+    this.#setAside(seq, 'the agent crashed twice while it sent this frame');
     if (guid !== undefined) outbox.put(setAsideFrame(guid, undefined, clock.now()), clock.now());
     return false;
   }
@@ -100,8 +100,7 @@ export class OutboxSender {
       suspects.release(inboundName(guid));
       onReleased(guid);
     });
-    if (isReleased)
-      return log.info({ event: 'link.released', seq }, 'message that was set aside is read again');
+    if (isReleased) return log.info({ event: 'link.released', seq }, 'set-aside message released');
     const again = outbox.redeliver(seq, clock.now());
     if (again === undefined)
       log.warn({ event: 'link.redeliver_unknown', seq }, 'frame to redeliver not found');
@@ -109,7 +108,7 @@ export class OutboxSender {
     this.flush();
   }
 
-  /** After close code 1009, which does not name the frame: the largest one in flight is the likely cause. */
+  /** Call after close code 1009, which does not name the frame. The largest frame in flight is the likely cause. */
   setAsideLargest(): void {
     const [largest] = [...this.#inFlight].toSorted(([, one], [, other]) => other.bytes - one.bytes);
     if (largest !== undefined) this.#setAside(largest[0], 'too large for the service');

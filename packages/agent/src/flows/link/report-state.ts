@@ -15,10 +15,10 @@ export interface StateReporterDeps {
   readonly log: Log;
 }
 
-/** Sends the state of this Mac to the service: once per session, and again when it changed. */
+/** Sends the state of this Mac to the service: once per session, and after each change. */
 export class StateReporter {
   readonly #deps: StateReporterDeps;
-  /** What the service knows from this session. */
+  /** The last state that this session reported. */
   #reported: string | undefined;
   #sentAt = -Infinity;
 
@@ -31,7 +31,7 @@ export class StateReporter {
     return every(this.#deps.clock, CHECK_MS, () => this.#check());
   }
 
-  /** The service knows nothing about this Mac from earlier sessions. */
+  /** Reports again: the service does not know the reports of earlier sessions. */
   registered(): void {
     this.#reported = undefined;
     this.#check();
@@ -52,7 +52,7 @@ export class StateReporter {
   }
 }
 
-/** The age of the oldest request grows all the time. That alone is not a change. */
+/** The age of the oldest request grows all the time, which is not a change by itself. */
 function withoutAge({ queue, ...frame }: StateFrame): string {
   return JSON.stringify({ ...frame, pending: queue?.pending });
 }

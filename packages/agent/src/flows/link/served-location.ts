@@ -1,4 +1,4 @@
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 
 const NOTE = 'location';
 
@@ -15,7 +15,7 @@ export function claimLocation(journal: Journal, location: string): string {
   return location;
 }
 
-/** Serves another location from now on. What was queued for the old one, or is unacknowledged, belongs to another tenant. */
+/** Serves another location from now on. Empties the journal, because its jobs and frames belong to another tenant. */
 export function moveTo(journal: Journal, location: string): void {
   journal.durableTransaction(() => {
     journal.empty();

@@ -27,7 +27,7 @@ export interface SessionHandlers {
   readonly onReachRequest: (frame: ReachRequestFrame) => void;
   /** The operator allows another attempt to send a message that was set aside (I10). */
   readonly onAllowed: (messageId: string) => void;
-  /** A `send` frame for a message that was set aside: it is not read. */
+  /** A `send` frame for a message that was set aside. The frame is not parsed. */
   readonly onSetAside: (request: RequestNames) => void;
   /** An invalid `send` frame that still names its request. */
   readonly onInvalidSend: (request: RequestNames, reason: string) => void;

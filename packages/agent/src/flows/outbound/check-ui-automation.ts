@@ -1,6 +1,6 @@
 import type { Environment } from '../../ports/messages/messages.ts';
-import { failed } from './outcome.ts';
-import type { Failed } from './outcome.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed } from '../../outcome.ts';
 
 /** Reactions, effects and stickers use UI automation in most engines. Returns a failure unless the owner and macOS both allow it. */
 export function checkUiAutomation(environment: Environment): Failed | undefined {

@@ -1,7 +1,7 @@
 import { fetchOnce } from './fetch-file.ts';
 import type { FetchFile } from './fetch-file.ts';
-import { failed } from './outcome.ts';
 import type { DownloadLimits, JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 30_000 };
 

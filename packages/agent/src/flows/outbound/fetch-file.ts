@@ -1,5 +1,5 @@
 import type { LocalFile } from '../../ports/messages/messages.ts';
-import type { Failed } from './outcome.ts';
+import type { Failed } from '../../outcome.ts';
 
 export type FetchFile = () => Promise<LocalFile | Failed>;
 

@@ -3,8 +3,8 @@ import { isEmail, isSameHandle } from './handles.ts';
 import type { Address } from './read-request.ts';
 
 /**
- * Returns the chat with the request's `chat_id`. Returns undefined when this store does not know the id, and when the members
- * of the chat are not the people of the request: then it is another conversation and must not be written to (M11).
+ * Returns the chat with the request's `chat_id`. Returns undefined when this store does not know the id. Also returns undefined when the
+ * chat has other members than the request: it is another conversation, which must not be written to (M11).
  */
 export function findChat(address: Address, store: MessageStore): Chat | undefined {
   const found = compareChat(address, store);
@@ -12,8 +12,8 @@ export function findChat(address: Address, store: MessageStore): Chat | undefine
 }
 
 /**
- * Returns the chat of a reaction or a sticker, which has no other destination than its `chat_id`. Unlike a text it also goes
- * to a chat whose members cannot be compared.
+ * Returns the chat of a reaction or a sticker, whose only destination is its `chat_id`. Unlike a text, it also goes to a chat whose
+ * members cannot be compared.
  */
 export function findRequiredChat(address: Address, store: MessageStore): Chat | undefined {
   const found = compareChat(address, store);

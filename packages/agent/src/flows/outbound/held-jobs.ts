@@ -1,3 +1,12 @@
+/** Nothing was sent, because a limit of this line is reached. The job stays in the queue. */
+export interface Held {
+  readonly state: 'held';
+  /** What this line has done, in words: `begun 20 new conversations in an hour`. */
+  readonly limit: string;
+  /** When the limit has room again. */
+  readonly slotAt: number;
+}
+
 interface HeldJob {
   readonly phone: string;
   /** When the limit has room again, by the wall clock. */

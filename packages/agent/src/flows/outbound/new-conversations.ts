@@ -1,7 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Journal } from '../../ports/journal/journal.ts';
-import type { Held } from './outcome.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { Held } from './held-jobs.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

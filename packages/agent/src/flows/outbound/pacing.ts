@@ -1,13 +1,13 @@
 import type { StateFrame } from '@footbridge/protocol/frames';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
 import { NewConversations } from './new-conversations.ts';
 import type { NewConversationLimits } from './new-conversations.ts';
-import type { Held } from './outcome.ts';
 import { personLimit } from './person-limits.ts';
 import type { PersonLimits } from './person-limits.ts';
+import type { Held } from './held-jobs.ts';
 
 /** How fast the agent may send. Apple may flag accounts that send too fast, or to too many new people, as spam. */
 export interface PacingLimits extends NewConversationLimits, PersonLimits {

@@ -8,8 +8,8 @@ import { sendFrame } from '@footbridge/testkit/send-frame';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { openJournal } from '../../ports/journal/journal-sqlite.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
+import { openJournal } from '../../journal/journal-sqlite.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { StoreUnavailableError } from '../../ports/messages/messages.ts';
 import type {
   Chat,
@@ -20,9 +20,10 @@ import type {
   OutgoingMessage,
 } from '../../ports/messages/messages.ts';
 import type { JobDeps } from './job-deps.ts';
-import type { Held, Outcome } from './outcome.ts';
 import { performJob } from './perform-job.ts';
 import { stepsOf } from './steps.ts';
+import type { Held } from './held-jobs.ts';
+import type { JobOutcome } from '../../outcome.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -74,7 +75,7 @@ async function perform(
   footer: object,
   frame: { message?: string; attachments?: string[] } = {},
   state: MacState = {},
-): Promise<Outcome | Held> {
+): Promise<JobOutcome | Held> {
   const { automation = true, hasTarget = true, readable = true, isAmbiguous = false } = state;
   const { mime, hasReacted = false } = state;
   let written: string | undefined;
@@ -97,11 +98,11 @@ async function perform(
     environment: () => ({ macos: '26.1', automation, accessibility: true }),
     outcomeOf: (message: ExpectedMessage, destination: Destination) => {
       lookedFor.push({ message, destination });
-      return Promise.resolve({ result: 'sent', guid: 'SENT' });
+      return Promise.resolve({ state: 'delivered', guid: 'SENT' });
     },
     send: (message: OutgoingMessage) => {
       sent.push(message);
-      return Promise.resolve({ result: 'sent', guid: 'NEW' });
+      return Promise.resolve({ state: 'delivered', guid: 'NEW' });
     },
   } as unknown as Messages;
   const clock = new FakeClock();
@@ -220,7 +221,7 @@ it('M4 does not say that nothing was sent when a part was', async () => {
   expect(outcome).toMatchObject({
     state: 'failed',
     message:
-      'The first attachment of a voice message must be an audio file. (1 of 2 parts were already sent)',
+      'The first attachment of a voice message must be an audio file. (1 of 2 parts had already been sent)',
   });
 });
 

@@ -3,7 +3,6 @@ import type { SendFrame } from '@footbridge/protocol/frames';
 import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
 import { findRequiredChat } from './find-chat.ts';
 import type { JobDeps } from './job-deps.ts';
-import type { Held, Outcome } from './outcome.ts';
 import { readRequest } from './read-request.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
@@ -13,8 +12,10 @@ import { sendReaction } from './send-reaction.ts';
 import { sendSticker } from './send-sticker.ts';
 import { sendText } from './send-text.ts';
 import { sendVoice } from './send-voice.ts';
+import type { Held } from './held-jobs.ts';
+import type { JobOutcome } from '../../outcome.ts';
 
-export async function performJob(frame: SendFrame, deps: JobDeps): Promise<Outcome | Held> {
+export async function performJob(frame: SendFrame, deps: JobDeps): Promise<JobOutcome | Held> {
   deps.workOn();
   const byPath = deps.settings.channel === 'path';
   const request = readRequest(byPath ? frame : { ...frame, channel: 'imessage' });

@@ -1,5 +1,5 @@
 import type { MessageStore, StoredRow } from '../../ports/messages/messages.ts';
-import type { Held } from './outcome.ts';
+import type { Held } from './held-jobs.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Older texts without a reply do not count. */

@@ -9,13 +9,13 @@ import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { openJournal } from '../../ports/journal/journal-sqlite.ts';
-import type { Journal } from '../../ports/journal/journal.ts';
+import { openJournal } from '../../journal/journal-sqlite.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { MessageStore, StoreState } from '../../ports/messages/messages.ts';
-import { NO_SUSPECTS } from '../../ports/suspects/no-suspects.ts';
-import type { Outcome } from './outcome.ts';
+import { NO_SUSPECTS } from '../../suspects/no-suspects.ts';
 import { Queue } from './queue.ts';
 import { stepsOf } from './steps.ts';
+import type { Outcome } from '../../outcome.ts';
 
 const LIMIT = 4;
 const DEPS = {
@@ -127,18 +127,12 @@ class QueueModel {
       // Never resolves: this process was killed.
       await new Promise<never>(() => {});
     }
-    const result = await steps.once('text', async () => {
-      if (nextSend === 'fails') return { result: 'failed', code: 'TIMEOUT', message: 'no' };
+    return await steps.once('text', async () => {
+      if (nextSend === 'fails') return { state: 'failed', code: 'TIMEOUT', message: 'no' };
       this.sent.push(frame.message ?? '');
-      if (nextSend === 'unknown') return { result: 'unknown', code: 'TIMEOUT', message: 'outcome unknown' };
-      return { result: 'sent', guid: `G${this.sent.length}` };
+      if (nextSend === 'unknown') return { state: 'unknown', code: 'TIMEOUT', message: 'outcome unknown' };
+      return { state: 'delivered', guid: `G${this.sent.length}` };
     });
-    if (result.result === 'sent') return { state: 'delivered', guid: result.guid };
-    return {
-      state: result.result === 'failed' ? 'failed' : 'unknown',
-      code: result.code,
-      message: result.message,
-    };
   }
 }
 
@@ -226,7 +220,7 @@ describe('a journal that is not writable', () => {
       queue.accept(sendFrame({ messageId: 'two', requestId: 'r2' }));
       await until(() => queue.depth() === 0, { what: 'an empty queue' });
       expect(sent).toEqual(['message one', 'message two']);
-      const ends = ['message one', 'message two'].map((key) => journal.jobs.find(key)?.state);
+      const ends = ['message one', 'message two'].map((key) => journal.jobs.find(key)?.outcome?.state);
       expect(ends).toEqual([when === 'begin' ? 'delivered' : 'unknown', 'delivered']);
       await queue.stop();
       journal.close();
@@ -252,7 +246,7 @@ describe('an interrupted job', () => {
       journal.jobs.beginStep('message one', name, 0);
       queue.start();
       await until(() => queue.depth() === 0, { what: 'an empty queue' });
-      expect(journal.jobs.find('message one')).toMatchObject({ state, error: { code } });
+      expect(journal.jobs.find('message one')).toMatchObject({ outcome: { state, code } });
       await queue.stop();
       journal.close();
     },
@@ -322,7 +316,7 @@ describe('an interrupted job while the message store is locked', () => {
     await clock.advance(MINUTE_MS);
     await queue.stop();
     expect(performed).toEqual([]);
-    expect(journal.jobs.find('message one')?.state).toBe('queued');
+    expect(journal.jobs.queued().map(({ key }) => key)).toEqual(['message one']);
     journal.close();
   });
 

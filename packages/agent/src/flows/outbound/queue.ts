@@ -3,16 +3,18 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Job, JobResult, Journal } from '../../ports/journal/journal.ts';
+import type { Job, Journal } from '../../journal/journal.ts';
 import { isReadable } from '../../ports/messages/messages.ts';
 import type { StoreState } from '../../ports/messages/messages.ts';
-import { outboundName } from '../../ports/suspects/suspects.ts';
-import type { Suspects } from '../../ports/suspects/suspects.ts';
+import { outboundName } from '../../suspects/suspects.ts';
+import type { Suspects } from '../../suspects/suspects.ts';
 import { acceptRequest, jobKey, rejectInvalid, rejectSetAside, SET_ASIDE } from './accept-request.ts';
 import { HeldJobs } from './held-jobs.ts';
-import type { Failed, Held, Outcome } from './outcome.ts';
 import { reportStatus } from './report-status.ts';
 import { INTERRUPTED } from './steps.ts';
+import type { Held } from './held-jobs.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed, JobOutcome } from '../../outcome.ts';
 
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
@@ -37,7 +39,7 @@ export interface QueueDeps {
   readonly storeState: () => StoreState;
   /** Resolves after the pause between two jobs. */
   readonly pause: (signal: AbortSignal) => Promise<void>;
-  readonly perform: (job: Job, frame: SendFrame) => Promise<Outcome | Held>;
+  readonly perform: (job: Job, frame: SendFrame) => Promise<JobOutcome | Held>;
   /** Called when there are new frames in the outbox. */
   readonly onFrames: () => void;
 }
@@ -218,16 +220,16 @@ export class Queue {
     const started = clock.monotonic();
     journal.jobs.begin(job.key);
     failpoint('job.begun');
-    const result = await this.#performUnlessSetAside(job);
-    if (result.state === 'held') {
-      this.#hold(job, result);
+    const outcome = await this.#performUnlessSetAside(job);
+    if (outcome.state === 'held') {
+      this.#hold(job, outcome);
       return 'held';
     }
     failpoint('job.performed');
-    this.#end(job, result);
+    this.#end(job, outcome);
     failpoint('job.ended');
-    const { state } = result;
-    const code = result.state === 'delivered' ? undefined : result.error.code;
+    const { state } = outcome;
+    const code = outcome.state === 'delivered' ? undefined : outcome.code;
     const tookMs = Math.round(clock.monotonic() - started);
     log.info(
       { event: 'queue.job_ended', messageId: job.messageId, state, code, tookMs, depth: this.depth() },
@@ -252,23 +254,23 @@ export class Queue {
     journal.jobs.requeue(job.key);
   }
 
-  async #performUnlessSetAside(job: Job): Promise<JobResult | Held> {
+  async #performUnlessSetAside(job: Job): Promise<JobOutcome | Held> {
     const { suspects, log } = this.#deps;
     const name = outboundName(job.key);
     if (suspects.verdict(name) !== 'set aside') return suspects.during(name, () => this.#perform(job));
     const { messageId } = job;
     log.error({ event: 'queue.set_aside', messageId }, 'message ended the agent twice, set aside');
-    return { state: this.#hasUnfinishedSend(job) ? 'unknown' : 'failed', error: SET_ASIDE };
+    return { ...SET_ASIDE, state: this.#hasUnfinishedSend(job) ? 'unknown' : 'failed' };
   }
 
-  async #perform(job: Job): Promise<JobResult | Held> {
+  async #perform(job: Job): Promise<JobOutcome | Held> {
     const { perform, clock, limitWaitMs, log } = this.#deps;
     try {
       const { frame } = job;
       if (frame === undefined) throw new Error('The journal has a pending job without its request');
       const outcome = await perform(job, frame);
       if (outcome.state === 'failed' && this.#hasUnfinishedSend(job)) return this.#interrupted(job, outcome);
-      if (outcome.state !== 'held') return resultOf(outcome);
+      if (outcome.state !== 'held') return withBoundedMessage(outcome);
       return clock.now() - job.changedAt < limitWaitMs ? outcome : overLimit(outcome);
     } catch (error) {
       log.error(
@@ -277,7 +279,7 @@ export class Queue {
       );
       const began = this.#hasUnfinishedStep(job);
       const message = began ? 'outcome unknown: an unexpected error while sending' : 'an unexpected error';
-      return { state: began ? 'unknown' : 'failed', error: { code: 'INTERNAL_ERROR', message } };
+      return { state: began ? 'unknown' : 'failed', code: 'INTERNAL_ERROR', message };
     }
   }
 
@@ -291,37 +293,36 @@ export class Queue {
   }
 
   /** A send of an earlier process may have arrived, and this attempt failed before it could look for it (M4). */
-  #interrupted({ messageId }: Job, { code, message }: Failed): JobResult {
+  #interrupted({ messageId }: Job, { code, message }: Failed<string>): JobOutcome {
     this.#deps.log.warn(
       { event: 'queue.outcome_unknown', messageId, code, reason: message },
       'outcome of an interrupted send unknown',
     );
-    return { state: 'unknown', error: { code: INTERRUPTED.code, message: INTERRUPTED.message } };
+    return INTERRUPTED;
   }
 
   /** Ends the job and reports it to its requests in one transaction, so that neither happens without the other. */
-  #end(job: Job, result: JobResult): void {
+  #end(job: Job, outcome: JobOutcome): void {
     const { journal, suspects, clock, onFrames } = this.#deps;
     suspects.acquit(outboundName(job.key));
     this.#held.release(job.key);
     journal.durableTransaction(() => {
-      journal.jobs.end(job.key, result, clock.now());
+      journal.jobs.end(job.key, outcome, clock.now());
       for (const requestId of journal.jobs.takeUnanswered(job.key)) {
-        reportStatus(journal.outbox, { requestId, messageId: job.messageId }, result, clock.now());
+        reportStatus(journal.outbox, { requestId, messageId: job.messageId }, outcome, clock.now());
       }
     });
     onFrames();
   }
 }
 
-function resultOf(outcome: Outcome): JobResult {
+function withBoundedMessage(outcome: JobOutcome): JobOutcome {
   if (outcome.state === 'delivered') return outcome;
-  const message = outcome.message.slice(0, MAX_ERROR_MESSAGE).toWellFormed();
-  return { state: outcome.state, error: { code: outcome.code, message } };
+  return { ...outcome, message: outcome.message.slice(0, MAX_ERROR_MESSAGE).toWellFormed() };
 }
 
-function overLimit({ limit, slotAt }: Held): JobResult {
+function overLimit({ limit, slotAt }: Held): Failed {
   const slot = new Date(slotAt).toISOString();
   const message = `This Mac has ${limit}, which is its limit. Nothing was sent. Next free slot: ${slot}. Send it again then.`;
-  return { state: 'failed', error: { code: 'RATE_LIMITED', message } };
+  return failed('RATE_LIMITED', message);
 }

@@ -4,9 +4,8 @@ import { knownFields } from '@footbridge/protocol/metadata';
 import type { Metadata, Voice } from '@footbridge/protocol/metadata';
 import { checkReaction, checkSticker } from '@footbridge/protocol/reactions';
 import type { OutboundReaction, OutboundSticker } from '@footbridge/protocol/reactions';
-
-import { failed } from './outcome.ts';
-import type { Failed } from './outcome.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed } from '../../outcome.ts';
 
 /** The destination fields of a request, not yet resolved. */
 export interface Address {

@@ -1,15 +1,17 @@
 import type { RequestNames } from '@footbridge/protocol/frames';
 
-import type { JobResult, Outbox } from '../../ports/journal/journal.ts';
+import type { Outbox } from '../../journal/journal.ts';
+import type { JobOutcome } from '../../outcome.ts';
 
 /** Puts the status of a request into the outbox. An unknown outcome is reported as a failure. */
-export function reportStatus(outbox: Outbox, request: RequestNames, result: JobResult, now: number): void {
+export function reportStatus(outbox: Outbox, request: RequestNames, outcome: JobOutcome, now: number): void {
   const { requestId, messageId } = request;
   const status = { type: 'message_status', requestId, messageId } as const;
-  if (result.state === 'delivered') {
-    const guid = result.guid === undefined ? {} : { guid: result.guid };
+  if (outcome.state === 'delivered') {
+    const guid = outcome.guid === undefined ? {} : { guid: outcome.guid };
     outbox.put({ ...status, status: 'delivered', ...guid }, now);
   } else {
-    outbox.put({ ...status, status: 'failed', error: result.error }, now);
+    const { code, message } = outcome;
+    outbox.put({ ...status, status: 'failed', error: { code, message } }, now);
   }
 }

@@ -1,9 +1,9 @@
 import type { Destination, MessageStore, ServiceName } from '../../ports/messages/messages.ts';
 import { findChat, withoutOwn } from './find-chat.ts';
 import { isHandle, normalizeHandle } from './handles.ts';
-import { failed } from './outcome.ts';
-import type { Failed } from './outcome.ts';
 import type { Address } from './read-request.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed } from '../../outcome.ts';
 
 /**
  * Resolves the destination of a message: the chat of its `chat_id`, else the group of the recipients, else the phone. A group

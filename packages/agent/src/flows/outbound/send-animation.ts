@@ -1,19 +1,19 @@
 import { findEffect } from '../../ports/messages/effects.ts';
 import type { Destination, Messages, MessageStore } from '../../ports/messages/messages.ts';
 import { attachmentFetchers } from './fetch-attachments.ts';
-import type { Failed, Outcome } from './outcome.ts';
-import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { checkUiAutomation } from './check-ui-automation.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed, JobOutcome } from '../../outcome.ts';
 
 type AnimationRequest = Extract<ParsedRequest, { kind: 'animation' }>;
 
 /** Sends a text with an effect. Its attachments follow without one. */
-export async function sendAnimation(request: AnimationRequest, deps: JobDeps): Promise<Outcome> {
+export async function sendAnimation(request: AnimationRequest, deps: JobDeps): Promise<JobOutcome> {
   const { messages } = deps;
   const effect = findEffect(request.effect)?.id ?? request.effect;
   const files = attachmentFetchers(request.attachments, deps);

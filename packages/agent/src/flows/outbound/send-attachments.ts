@@ -1,16 +1,16 @@
 import { attachmentFetchers } from './fetch-attachments.ts';
-import type { Outcome } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
+import type { JobOutcome } from '../../outcome.ts';
 
 /** Sends the text first, then each file: in Messages each of them is a separate message. */
 export async function sendAttachments(
   request: Extract<ParsedRequest, { kind: 'attachments' }>,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const parts: Part[] = attachmentFetchers(request.attachments, deps).map((file, index) => ({
     step: `file ${index}`,
     message: { kind: 'file', file },

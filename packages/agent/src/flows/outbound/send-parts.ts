@@ -4,14 +4,12 @@ import type {
   ExpectedMessage,
   Messages,
   OutgoingMessage,
-  SendFailure,
-  SendResult,
 } from '../../ports/messages/messages.ts';
 import type { FetchFile } from './fetch-file.ts';
-import type { Failed, Outcome } from './outcome.ts';
 import type { JobDeps } from './job-deps.ts';
 import { checkGroup } from './route.ts';
 import { INTERRUPTED } from './steps.ts';
+import type { Failed, JobOutcome, Outcome, Unknown } from '../../outcome.ts';
 
 export interface Part {
   /** The name of the step in the journal, by which a second attempt skips parts that were sent. */
@@ -33,7 +31,7 @@ export async function sendParts(
   parts: readonly Part[],
   findDestination: FindDestination,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   let destination: Destination | Failed | undefined;
   const toDestination = (): Destination | Failed => (destination ??= findDestination());
   let guid: string | undefined;
@@ -43,21 +41,17 @@ export async function sendParts(
       return (await fetchFiles(parts.slice(index))) ?? (await withFile(part.message));
     };
     const { sent, sentTo } = await sendPart(part, toDestination, prepare, deps);
-    if (sent.result !== 'sent') return outcomeOfPart(sent, index, parts.length);
+    if (sent.state !== 'delivered') return withPartCount(sent, index, parts.length);
     destination = sentTo ?? destination;
     guid ??= sent.guid;
   }
   return { state: 'delivered', guid };
 }
 
-function outcomeOfPart(
-  { result, code, message }: Exclude<SendResult, { result: 'sent' }>,
-  sentParts: number,
-  allParts: number,
-): Outcome {
-  if (sentParts === 0) return { state: result, code, message };
-  const reason = message.replaceAll(' Nothing was sent.', '');
-  return { state: result, code, message: `${reason} (${sentParts} of ${allParts} parts were already sent)` };
+function withPartCount(outcome: Failed | Unknown, sentParts: number, allParts: number): JobOutcome {
+  if (sentParts === 0) return outcome;
+  const reason = outcome.message.replaceAll(' Nothing was sent.', '');
+  return { ...outcome, message: `${reason} (${sentParts} of ${allParts} parts had already been sent)` };
 }
 
 /** Sends a part, by SMS when it is certain that iMessage cannot. */
@@ -66,9 +60,9 @@ async function sendPart(
   findDestination: FindDestination,
   prepare: () => Promise<OutgoingMessage | Failed>,
   deps: JobDeps,
-): Promise<{ sent: SendResult; sentTo?: Destination }> {
+): Promise<{ sent: Outcome; sentTo?: Destination }> {
   const sent = await sendTo(findDestination, part, prepare, deps);
-  if (sent.result !== 'failed' || sent.notOnIMessage !== true) return { sent };
+  if (sent.state !== 'failed' || sent.notOnIMessage !== true) return { sent };
   const handle = onlyRecipient(findDestination(), deps.messages);
   if (handle === undefined) return { sent: { ...sent, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' } };
   if (deps.settings.channel !== 'auto' || !fitsSms(part.message)) return { sent };
@@ -82,8 +76,8 @@ async function sendTo(
   part: Part,
   prepare: () => Promise<OutgoingMessage | Failed>,
   { messages, steps, pacing }: JobDeps,
-): Promise<SendResult> {
-  const findOutcome = async (since: number, fileName: string | undefined): Promise<SendResult> => {
+): Promise<Outcome> {
+  const findOutcome = async (since: number, fileName: string | undefined): Promise<Outcome> => {
     const expected = expectedMessage(part.message, fileName);
     const destination = findDestination();
     if (expected === undefined || 'state' in destination) return INTERRUPTED;
@@ -92,21 +86,17 @@ async function sendTo(
   const earlier = await steps.earlierResult(part.step, findOutcome);
   if (earlier !== undefined) return earlier;
   const destination = findDestination();
-  if ('state' in destination) return failureOf(destination);
+  if ('state' in destination) return destination;
   const refused = checkGroup(destination, messages.store) ?? part.check?.(destination);
-  if (refused !== undefined) return failureOf(refused);
+  if (refused !== undefined) return refused;
   const message = await prepare();
-  if ('state' in message) return failureOf(message);
+  if ('state' in message) return message;
   const fileName = message.kind === 'text' ? undefined : message.file.name;
-  const send = (): Promise<SendResult> => {
+  const send = (): Promise<Outcome> => {
     pacing.count(destination, messages.store);
     return messages.send(message, destination);
   };
   return await steps.once(part.step, send, findOutcome, { content: contentKey(message), fileName });
-}
-
-function failureOf({ code, message }: Failed): SendFailure {
-  return { result: 'failed', code, message };
 }
 
 /** Returns the failure of the first file that cannot be fetched, or undefined when all were fetched. */

@@ -1,21 +1,15 @@
 import type { OutboundReaction } from '@footbridge/protocol/reactions';
 
 import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
-import type {
-  Environment,
-  LocalFile,
-  OwnReaction,
-  SendResult,
-  TapbackPress,
-} from '../../ports/messages/messages.ts';
+import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
 import { stripTargetPrefix, targetPart } from '../../ports/messages/tapbacks.ts';
 import { findRequiredChat } from './find-chat.ts';
-import type { Outcome, Failed } from './outcome.ts';
-import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { checkUiAutomation } from './check-ui-automation.ts';
 import { stickerImage } from './sticker-image.ts';
 import type { JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed, JobOutcome, Outcome } from '../../outcome.ts';
 
 const POLL_MS = 50;
 
@@ -26,7 +20,7 @@ const POLL_MS = 50;
 export async function sendReaction(
   request: Extract<ParsedRequest, { kind: 'reaction' }>,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { messages, steps } = deps;
   if (steps.isDone('press')) return DONE;
   const targetGuid = stripTargetPrefix(request.reaction.targetGuid);
@@ -52,7 +46,7 @@ export async function sendReaction(
   if (image !== undefined && 'state' in image) {
     // Without the image, the reaction of an earlier attempt cannot be recognised in the store.
     const earlier = await steps.earlierResult('press');
-    return earlier === undefined ? image : outcomeOf(earlier);
+    return earlier === undefined ? image : withoutGuid(earlier);
   }
   if (isPresent(request.reaction, image, messages.store.ownReaction(targetGuid, part))) return DONE;
   if (denied !== undefined) return denied;
@@ -66,29 +60,28 @@ export async function sendReaction(
   return await pressAndConfirm(request.reaction, image, press, deps);
 }
 
-const DONE: Outcome = { state: 'delivered', guid: undefined };
+const DONE: JobOutcome = { state: 'delivered', guid: undefined };
 
 async function pressAndConfirm(
   reaction: OutboundReaction,
   image: LocalFile | undefined,
   press: TapbackPress,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const result = await deps.steps.once('press', async () => {
     const pressed = await deps.messages.react(press);
-    if (pressed.result === 'failed') return pressed;
+    if (pressed.state === 'failed') return pressed;
     const confirmed = await waitUntilPresent(reaction, image, press, deps);
     return confirmed
-      ? { result: 'sent', guid: press.targetGuid }
-      : { result: 'failed', ...NOT_CONFIRMED[reaction.kind] };
+      ? { state: 'delivered', guid: press.targetGuid }
+      : { state: 'failed', ...NOT_CONFIRMED[reaction.kind] };
   });
-  return outcomeOf(result);
+  return withoutGuid(result);
 }
 
-function outcomeOf(result: SendResult): Outcome {
-  if (result.result === 'sent') return DONE;
-  const { result: state, code, message } = result;
-  return { state, code, message };
+/** The guid of a press is the guid of its target. */
+function withoutGuid(outcome: Outcome): JobOutcome {
+  return outcome.state === 'delivered' ? DONE : outcome;
 }
 
 async function waitUntilPresent(

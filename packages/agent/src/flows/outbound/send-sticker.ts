@@ -2,20 +2,20 @@ import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
 import type { Destination, Environment, MessageStore } from '../../ports/messages/messages.ts';
 import { fetchOnce } from './fetch-file.ts';
 import { findRequiredChat } from './find-chat.ts';
-import type { Failed, Outcome } from './outcome.ts';
-import { failed } from './outcome.ts';
 import type { Address, ParsedRequest } from './read-request.ts';
 import { checkUiAutomation } from './check-ui-automation.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
 import { stickerImage } from './sticker-image.ts';
 import type { JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed, JobOutcome } from '../../outcome.ts';
 
 /** Sends a sticker as a message. */
 export async function sendSticker(
   { sticker, address }: Extract<ParsedRequest, { kind: 'sticker' }>,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { messages } = deps;
   const file = fetchOnce(() => stickerImage(sticker, deps));
   const description = sticker.name === undefined ? {} : { description: sticker.name };

@@ -1,14 +1,14 @@
-import type { Outcome } from './outcome.ts';
-import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
+import type { JobOutcome } from '../../outcome.ts';
 
 export async function sendText(
   { address, text, replyTo }: Extract<ParsedRequest, { kind: 'text' }>,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { store } = deps.messages;
   const check = () =>
     replyTo === undefined || store.rowByGuid(replyTo) !== undefined ? undefined : REPLY_TARGET_NOT_FOUND;

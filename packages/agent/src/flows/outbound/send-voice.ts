@@ -1,18 +1,18 @@
 import { attachmentFetchers } from './fetch-attachments.ts';
 import type { FetchFile } from './fetch-file.ts';
-import type { Outcome } from './outcome.ts';
-import { failed } from './outcome.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { route } from './route.ts';
 import { sendParts } from './send-parts.ts';
 import type { Part } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
+import type { JobOutcome } from '../../outcome.ts';
 
 /** Sends the first attachment as a voice message. A text goes before it, other attachments after it. */
 export async function sendVoice(
   request: Extract<ParsedRequest, { kind: 'voice' }>,
   deps: JobDeps,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const [recording, ...rest] = attachmentFetchers(request.attachments, deps);
   if (recording === undefined) {
     return failed('INVALID_FRAME', 'A voice message needs its recording as an attachment. Nothing was sent.');

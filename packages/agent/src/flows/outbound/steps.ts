@@ -2,8 +2,9 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { BlockingFailpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Jobs, StepTrace } from '../../ports/journal/journal.ts';
-import type { MessageStore, SendResult } from '../../ports/messages/messages.ts';
+import type { Jobs, StepTrace } from '../../journal/journal.ts';
+import type { MessageStore } from '../../ports/messages/messages.ts';
+import type { Outcome, Unknown } from '../../outcome.ts';
 
 /** The sends of one job. Each runs at most once, also across a crash (M4). */
 export interface Steps {
@@ -15,21 +16,21 @@ export interface Steps {
    * Returns the result of an earlier attempt, or undefined when there was none. An attempt that began and has no known result is not
    * repeated: `findOutcome` looks for its result.
    */
-  earlierResult(name: string, findOutcome?: FindOutcome): Promise<SendResult | undefined>;
+  earlierResult(name: string, findOutcome?: FindOutcome): Promise<Outcome | undefined>;
   /** Runs `send` unless there was an earlier attempt. `trace` identifies the row of the send while its guid is not known. */
   once(
     name: string,
-    send: () => Promise<SendResult>,
+    send: () => Promise<Outcome>,
     findOutcome?: FindOutcome,
     trace?: Omit<StepTrace, 'at'>,
-  ): Promise<SendResult>;
+  ): Promise<Outcome>;
 }
 
 /**
  * Looks for the outcome of a send in the message store. `since` is the store position before the send; `fileName` is the file name in
  * its trace.
  */
-export type FindOutcome = (since: number, fileName: string | undefined) => Promise<SendResult>;
+export type FindOutcome = (since: number, fileName: string | undefined) => Promise<Outcome>;
 
 export interface StepsDeps {
   readonly jobs: Jobs;
@@ -42,11 +43,9 @@ export interface StepsDeps {
   readonly workOn: () => void;
 }
 
-type UnknownResult = Extract<SendResult, { result: 'unknown' }>;
-
 /** The process that began a send died, and the outcome was not found. */
-export const INTERRUPTED: UnknownResult = {
-  result: 'unknown',
+export const INTERRUPTED: Unknown = {
+  state: 'unknown',
   code: 'INTERNAL_ERROR',
   message:
     'outcome unknown: the agent was interrupted while sending; it does not send this messageId again. Use a new messageId to retry.',
@@ -56,19 +55,16 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
   const { jobs, store, clock, failpoint, log } = deps;
 
   /** Returns the outcome of an interrupted send that the store shows, or `result` if it does not show any. */
-  async function lookUp(
-    result: UnknownResult,
-    find: (() => Promise<SendResult>) | undefined,
-  ): Promise<SendResult> {
+  async function lookUp(result: Unknown, find: (() => Promise<Outcome>) | undefined): Promise<Outcome> {
     if (find === undefined) return result;
     const found = await withTimeout(find, deps);
-    return 'interrupted' in found || found.result === 'unknown' ? result : found;
+    return 'interrupted' in found || found.state === 'unknown' ? result : found;
   }
 
-  function record(name: string, result: SendResult): SendResult {
-    if (result.result === 'sent') jobs.finishStep(key, name, result.guid);
-    if (result.result === 'failed') jobs.discardStep(key, name);
-    if (result.result === 'unknown')
+  function record(name: string, result: Outcome): Outcome {
+    if (result.state === 'delivered') jobs.finishStep(key, name, result.guid);
+    if (result.state === 'failed') jobs.discardStep(key, name);
+    if (result.state === 'unknown')
       log.warn({ event: 'queue.outcome_unknown', key }, 'outcome of a send unknown');
     return result;
   }
@@ -76,7 +72,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
   const earlierResult: Steps['earlierResult'] = async (name, findOutcome) => {
     const step = jobs.findStep(key, name);
     if (step === undefined) return undefined;
-    if (step.done) return { result: 'sent', guid: step.guid ?? '' };
+    if (step.done) return { state: 'delivered', guid: step.guid ?? '' };
     const { watermark, fileName } = step;
     return record(name, await lookUp(INTERRUPTED, findOutcome && (() => findOutcome(watermark, fileName))));
   };
@@ -106,22 +102,22 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
 
 /** Resolves with `interrupted` when the engine throws or takes too long. */
 async function withTimeout(
-  send: () => Promise<SendResult>,
+  send: () => Promise<Outcome>,
   deps: StepsDeps,
-): Promise<SendResult | { readonly interrupted: UnknownResult }> {
+): Promise<Outcome | { readonly interrupted: Unknown }> {
   const { clock, timeoutMs, log } = deps;
-  const settled = new AbortController();
-  const timeout = clock.sleep(timeoutMs, settled.signal).then(() => {
+  const ended = new AbortController();
+  const timeout = clock.sleep(timeoutMs, ended.signal).then(() => {
     const message = `outcome unknown: Messages did not respond for ${timeoutMs / 1000} s`;
-    return { interrupted: { result: 'unknown', code: 'TIMEOUT', message } } as const;
+    return { interrupted: { state: 'unknown', code: 'TIMEOUT', message } } as const;
   });
   try {
     return await Promise.race([send(), timeout]);
   } catch (error) {
     log.error({ event: 'messages.send_threw', err: error }, 'send or lookup threw, outcome unknown');
     const message = 'outcome unknown: an unexpected error while sending';
-    return { interrupted: { result: 'unknown', code: 'INTERNAL_ERROR', message } };
+    return { interrupted: { state: 'unknown', code: 'INTERNAL_ERROR', message } };
   } finally {
-    settled.abort();
+    ended.abort();
   }
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { OutboundSticker } from '@footbridge/protocol/reactions';
 
 import type { LocalFile } from '../../ports/messages/messages.ts';
-import { failed } from './outcome.ts';
-import type { Failed } from './outcome.ts';
 import type { DownloadLimits, JobDeps } from './job-deps.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed } from '../../outcome.ts';
 
 const LIMITS: DownloadLimits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 10_000 };
 const MAX_PIXELS = 16_000_000;

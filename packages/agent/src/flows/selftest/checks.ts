@@ -9,13 +9,13 @@ import type {
   OutgoingMessage,
   OwnReaction,
   Permission,
-  SendResult,
   ServiceName,
   TapbackPress,
 } from '../../ports/messages/messages.ts';
 import type { Attribution, LiveChats, RowShape, WindowShape } from '../../ports/messages/messages-shape.ts';
 import { measureSend } from './send-times.ts';
 import type { SendTimes } from './send-times.ts';
+import type { Outcome } from '../../outcome.ts';
 
 export interface CheckResult {
   readonly verdict: 'verified' | 'failed' | 'skipped';
@@ -134,7 +134,7 @@ async function checkText(context: CheckContext): Promise<CheckResult> {
   const text = { kind: 'text', text: TEST_TEXT } as const;
   const sendText = () => messages.send(text, { to: 'person', handle: to, service: 'iMessage' });
   const { result, times } = await measureSend(sendText, { store: messages.store, clock });
-  if (result.result !== 'sent') return failed(result);
+  if (result.state !== 'delivered') return notVerified(result);
   const chatId = messages.store.rowByGuid(result.guid)?.chatId;
   if (chatId !== undefined) context.sent = { guid: result.guid, chatId };
   const row = messages.shape?.row(result.guid);
@@ -164,7 +164,7 @@ async function checkAttribution({ messages }: CheckContext): Promise<CheckResult
 async function checkLiveChats({ messages }: CheckContext): Promise<CheckResult> {
   const liveChats = await messages.shape?.liveChats();
   if (liveChats === undefined) return NO_SHAPE;
-  if ('result' in liveChats) return failed(liveChats);
+  if ('state' in liveChats) return notVerified(liveChats);
   const { services } = messages.environment().report?.messages ?? {};
   const reason = `${liveChats.sameId} % of the chats in the store`;
   return { ...VERIFIED, reason, found: { liveChats, ...(services !== undefined && { services }) } };
@@ -175,7 +175,7 @@ async function checkWindows({ messages, sent }: CheckContext): Promise<CheckResu
   if (messages.shape === undefined) return NO_SHAPE;
   if (sent === undefined) return NO_TEXT;
   const windows = await messages.shape.windows(sent.guid);
-  if ('result' in windows) return failed(windows);
+  if ('state' in windows) return notVerified(windows);
   return { ...VERIFIED, reason: `${windows.elements.length} elements`, found: { windows } };
 }
 
@@ -183,7 +183,7 @@ async function checkGroup({ messages, group }: CheckContext): Promise<CheckResul
   if (group === undefined)
     return { verdict: 'skipped', reason: 'no group; pass --group with two of your own addresses' };
   const destination = { to: 'group', recipients: group, service: 'iMessage' } as const;
-  return outcome(await messages.send({ kind: 'text', text: TEST_TEXT }, destination));
+  return verdictOf(await messages.send({ kind: 'text', text: TEST_TEXT }, destination));
 }
 
 /** Plain texts do not need the screen, so they must be sent while it is locked. */
@@ -194,14 +194,14 @@ async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   if (!lock) return { verdict: 'skipped', reason: 'pass --lock, and lock the screen when asked' };
   onNote('Lock the screen now with Control-Command-Q, and unlock it after half a minute.');
   for (const end = clock.monotonic() + LOCK_WAIT_MS; clock.monotonic() < end; await clock.sleep(POLL_MS))
-    if (await isScreenLocked()) return outcome(await send({ kind: 'text', text: TEST_TEXT }, context));
+    if (await isScreenLocked()) return verdictOf(await send({ kind: 'text', text: TEST_TEXT }, context));
   return { verdict: 'skipped', reason: 'the screen was not locked within a minute' };
 }
 
 /** An image, and a recording as a plain file. */
 async function checkFiles(context: CheckContext): Promise<CheckResult> {
   for (const file of [context.files.image, context.files.audio]) {
-    const result = outcome(await send({ kind: 'file', file }, context));
+    const result = verdictOf(await send({ kind: 'file', file }, context));
     if (result.verdict !== 'verified') return { ...result, reason: `${file.mime}: ${result.reason ?? ''}` };
   }
   return VERIFIED;
@@ -217,7 +217,7 @@ async function checkFolders({ messages, files, to }: CheckContext): Promise<Chec
       const destination = { to: 'person', handle: to, service: 'iMessage' } as const;
       const result = await messages.send({ kind: 'file', file }, destination, { folder });
       folders[folder] =
-        result.result === 'sent' ? 'sent' : (/^error \d+/.exec(result.message)?.[0] ?? result.code);
+        result.state === 'delivered' ? 'sent' : (/^error \d+/.exec(result.message)?.[0] ?? result.code);
       if (folders[folder] !== 'sent') break;
     }
   }
@@ -228,12 +228,12 @@ async function checkFolders({ messages, files, to }: CheckContext): Promise<Chec
 }
 
 async function checkVoice(context: CheckContext): Promise<CheckResult> {
-  return outcome(await send({ kind: 'voice', file: context.files.audio }, context));
+  return verdictOf(await send({ kind: 'voice', file: context.files.audio }, context));
 }
 
 async function checkReply(context: CheckContext): Promise<CheckResult> {
   if (context.sent === undefined) return NO_TEXT;
-  return outcome(await send({ kind: 'text', text: TEST_TEXT, replyTo: context.sent.guid }, context));
+  return verdictOf(await send({ kind: 'text', text: TEST_TEXT, replyTo: context.sent.guid }, context));
 }
 
 /** One effect of the bubble and one of the screen. */
@@ -241,7 +241,7 @@ const isTested = ({ name }: Effect): boolean => name === 'slam' || name === 'con
 
 async function checkEffects(context: CheckContext): Promise<CheckResult> {
   for (const { name, id } of EFFECTS.filter(isTested)) {
-    const result = outcome(await send({ kind: 'text', text: TEST_TEXT, effect: id }, context));
+    const result = verdictOf(await send({ kind: 'text', text: TEST_TEXT, effect: id }, context));
     if (result.verdict !== 'verified') return { ...result, reason: `${name}: ${result.reason ?? ''}` };
   }
   return VERIFIED;
@@ -277,7 +277,7 @@ async function press(
   if (sent === undefined) return NO_TEXT;
   const { chatId, guid } = sent;
   const result = await messages.react({ chatId, targetGuid: guid, tapback });
-  if (result.result === 'failed') return failed(result);
+  if (result.state === 'failed') return notVerified(result);
   for (let waited = 0; waited <= REACTION_WAIT_MS; waited += POLL_MS) {
     if (shows(messages.store.ownReaction(guid))) return VERIFIED;
     await clock.sleep(POLL_MS);
@@ -285,10 +285,7 @@ async function press(
   return { verdict: 'failed', code: 'TIMEOUT', reason: 'the press had no effect in the message store' };
 }
 
-async function send(
-  message: OutgoingMessage,
-  { messages, to }: CheckContext,
-): Promise<SendResult | undefined> {
+async function send(message: OutgoingMessage, { messages, to }: CheckContext): Promise<Outcome | undefined> {
   return to === undefined
     ? undefined
     : await messages.send(message, { to: 'person', handle: to, service: 'iMessage' });
@@ -298,12 +295,12 @@ const NOBODY: CheckResult = { verdict: 'skipped', reason: 'no recipient; pass --
 const NO_SHAPE: CheckResult = { verdict: 'skipped', reason: 'this engine does not look at Messages itself' };
 const NO_TEXT: CheckResult = { verdict: 'skipped', reason: 'no text was sent' };
 
-export function outcome(result: SendResult | undefined): CheckResult {
+export function verdictOf(result: Outcome | undefined): CheckResult {
   if (result === undefined) return NOBODY;
-  return result.result === 'sent' ? VERIFIED : failed(result);
+  return result.state === 'delivered' ? VERIFIED : notVerified(result);
 }
 
 /** The messages of failures are ours and contain no content. */
-function failed({ code, message }: { readonly code: string; readonly message: string }): CheckResult {
+function notVerified({ code, message }: { readonly code: string; readonly message: string }): CheckResult {
   return { verdict: 'failed', code, reason: message };
 }

@@ -1,5 +1,5 @@
 import type { Messages } from '../../ports/messages/messages.ts';
-import { outcome, TEST_TEXT } from './checks.ts';
+import { verdictOf, TEST_TEXT } from './checks.ts';
 import type { CheckResult } from './checks.ts';
 
 export interface InterruptionDeps {
@@ -21,9 +21,9 @@ export async function interruptSend(
   const destination = { to: 'person', handle: to, service: 'iMessage' } as const;
   const result = await messages.send({ kind: 'text', text: TEST_TEXT }, destination, { onDispatched: kill });
   memory.save('');
-  return result.result === 'sent'
+  return result.state === 'delivered'
     ? { verdict: 'skipped', reason: 'this engine does not know when Messages gets a text' }
-    : outcome(result);
+    : verdictOf(result);
 }
 
 /** Finds the outcome of the text that `interruptSend` sent in another process. */
@@ -33,5 +33,5 @@ export async function resolveInterruptedSend({ messages, memory }: InterruptionD
   memory.save('');
   const { to, since } = JSON.parse(saved) as { to: string; since: number };
   const destination = { to: 'person', handle: to, service: 'iMessage' } as const;
-  return outcome(await messages.outcomeOf({ kind: 'text', text: TEST_TEXT }, destination, since));
+  return verdictOf(await messages.outcomeOf({ kind: 'text', text: TEST_TEXT }, destination, since));
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { StoreUnavailableError } from '../../ports/messages/messages.ts';
-import type { MessageStore, SendResult } from '../../ports/messages/messages.ts';
+import type { MessageStore } from '../../ports/messages/messages.ts';
+import type { Outcome } from '../../outcome.ts';
 
 /** Milliseconds from the beginning of a send. A time that was not observed is absent. */
 export interface SendTimes {
@@ -16,9 +17,9 @@ const NEW_ROWS = 100;
 
 /** Sends a message and measures when its row appears, is marked as sent, and is marked as delivered. */
 export async function measureSend(
-  send: () => Promise<SendResult>,
+  send: () => Promise<Outcome>,
   { store, clock }: { readonly store: MessageStore; readonly clock: Clock },
-): Promise<{ readonly result: SendResult; readonly times: SendTimes }> {
+): Promise<{ readonly result: Outcome; readonly times: SendTimes }> {
   const since = store.newestRowid();
   const started = clock.monotonic();
   let guid: string | undefined;
@@ -39,7 +40,7 @@ export async function measureSend(
   const tick = (): Promise<undefined> => clock.sleep(POLL_MS).then(() => undefined);
   let result = await Promise.race([sending, tick()]);
   for (; result === undefined; result = await Promise.race([sending, tick()])) whileReadable(look);
-  if (result.result !== 'sent') return { result, times: {} };
+  if (result.state !== 'delivered') return { result, times: {} };
   const deadline = clock.monotonic() + DELIVERY_WAIT_MS;
   for (whileReadable(look); isIncomplete(times) && clock.monotonic() < deadline; whileReadable(look))
     await clock.sleep(POLL_MS);

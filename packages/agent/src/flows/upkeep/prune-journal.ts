@@ -2,7 +2,7 @@ import { every } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { ClockGuard } from '@footbridge/runtime/clock-guard';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 
 const RETENTION_MS = 30 * 24 * 3600_000;
 const INTERVAL_MS = 3600_000;

@@ -4,7 +4,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { openJournal } from '../../ports/journal/journal-sqlite.ts';
+import { openJournal } from '../../journal/journal-sqlite.ts';
 import { newestEntry, pruneHourly } from './prune-journal.ts';
 import { startUpkeep } from './start-upkeep.ts';
 

@@ -1,6 +1,6 @@
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Journal } from '../../ports/journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { pruneHourly } from './prune-journal.ts';
 import type { PruningDeps } from './prune-journal.ts';
 

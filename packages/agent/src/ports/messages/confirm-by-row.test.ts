@@ -8,8 +8,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { confirmByRow } from './confirm-by-row.ts';
 import { findSentRows } from './own-rows.ts';
-import { MacReader } from './messages-macos.ts';
-import type { Destination, OutgoingMessage, SendResult } from './messages.ts';
+import { MacReader } from './macos/mac-reader.ts';
+import type { Destination, OutgoingMessage } from './messages.ts';
+import type { Outcome } from '../../outcome.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -58,7 +59,7 @@ async function writeSentWithError(error: number): Promise<string> {
 async function confirm(
   events: readonly (readonly [atSec: number, happens: () => unknown])[],
   { message = HELLO, destination = TO_ANNA }: { message?: OutgoingMessage; destination?: Destination } = {},
-): Promise<{ result: SendResult; tookSec: number }> {
+): Promise<{ result: Outcome; tookSec: number }> {
   const since = reader.store.position();
   const started = clock.monotonic();
   const confirmed = confirmByRow(
@@ -76,15 +77,15 @@ async function confirm(
 
 describe('the row of a send', () => {
   it.each([
-    [1, 'sent', 1],
-    [29, 'sent', 29],
+    [1, 'delivered', 1],
+    [29, 'delivered', 29],
     [31, 'unknown', 30],
-  ])('that appears after %i s makes the outcome %s', async (at, result, tookSec) => {
-    expect(await confirm([[at, () => write(own())]])).toMatchObject({ result: { result }, tookSec });
+  ])('that appears after %i s makes the outcome %s', async (at, state, tookSec) => {
+    expect(await confirm([[at, () => write(own())]])).toMatchObject({ result: { state }, tookSec });
   });
 
   it('that never appears leaves the outcome unknown', async () => {
-    expect(await confirm([])).toMatchObject({ result: { result: 'unknown', code: 'TIMEOUT' }, tookSec: 30 });
+    expect(await confirm([])).toMatchObject({ result: { state: 'unknown', code: 'TIMEOUT' }, tookSec: 30 });
   });
 
   it('may be joined to its chat, get its body and be sent later', async () => {
@@ -96,7 +97,7 @@ describe('the row of a send', () => {
       [20, () => app.release()],
       [20, () => app.settled()],
     ]);
-    expect(result).toEqual({ result: 'sent', guid });
+    expect(result).toEqual({ state: 'delivered', guid });
   });
 
   it.each([
@@ -107,7 +108,7 @@ describe('the row of a send', () => {
   ])('with error %i is a certain failure', async (error, more) => {
     const { result } = await confirm([[1, () => write(own({ error }))]]);
     expect(result).toEqual({
-      result: 'failed',
+      state: 'failed',
       code: 'IMESSAGE_ERROR',
       message: expect.stringContaining(`error ${error}`) as string,
       ...more,
@@ -120,7 +121,7 @@ describe('the row of a send', () => {
       [1, async () => void (guid = await write(own()))],
       [2, () => app.change({ guid, columns: { error: 22 } })],
     ]);
-    expect({ result, tookSec }).toEqual({ result: { result: 'sent', guid }, tookSec: 1 });
+    expect({ result, tookSec }).toEqual({ result: { state: 'delivered', guid }, tookSec: 1 });
   });
 
   it.each([22, 25, 34])(
@@ -128,7 +129,7 @@ describe('the row of a send', () => {
     async (error) => {
       const { result } = await confirm([[1, () => writeSentWithError(error)]]);
       expect(result).toEqual({
-        result: 'unknown',
+        state: 'unknown',
         code: 'TIMEOUT',
         message: expect.stringContaining(`error ${error}`) as string,
       });
@@ -141,7 +142,7 @@ describe('the row of a send', () => {
       [1, async () => void (guid = await writeSentWithError(22))],
       [9, () => app.change({ guid, columns: { error: 0 } })],
     ]);
-    expect(result).toEqual({ result: 'sent', guid });
+    expect(result).toEqual({ state: 'delivered', guid });
   });
 
   it('that appears twice is one message: the first one', async () => {
@@ -152,7 +153,7 @@ describe('the row of a send', () => {
       [1, () => void app.write(own())],
       [1, () => app.release()],
     ]);
-    expect(result).toEqual({ result: 'sent', guid: first });
+    expect(result).toEqual({ state: 'delivered', guid: first });
     const rows = findSentRows(reader.store, HELLO, TO_ANNA, reader.store.position() - 2);
     expect(rows?.here).toHaveLength(2);
   });
@@ -161,7 +162,7 @@ describe('the row of a send', () => {
     const elsewhere = own({ chat: { members: [BERT], service: 'iMessage' } });
     const { result } = await confirm([[1, () => write(elsewhere)]]);
     expect(result).toMatchObject({
-      result: 'unknown',
+      state: 'unknown',
       message: expect.stringContaining('another conversation') as string,
     });
   });
@@ -170,7 +171,7 @@ describe('the row of a send', () => {
     const ghost = (): unknown => app.ghost('chat123');
     const { result, tookSec } = await confirm([[1, ghost]], { destination: TO_GROUP });
     expect(result).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('without a chat') as string,
     });
     expect(tookSec).toBeLessThan(10);
@@ -184,7 +185,7 @@ describe('the row of a send', () => {
       ],
       { destination: TO_GROUP },
     );
-    expect(result).toMatchObject({ result: 'sent' });
+    expect(result).toMatchObject({ state: 'delivered' });
   });
 
   it('to a person is not a row without chat and content, which the owner caused with a group', async () => {
@@ -192,7 +193,7 @@ describe('the row of a send', () => {
       [1, () => app.ghost('chat123')],
       [20, () => write(own())],
     ]);
-    expect(result).toMatchObject({ result: 'sent' });
+    expect(result).toMatchObject({ state: 'delivered' });
   });
 
   it('of a file that is joined to its chat late is not a row without content', async () => {
@@ -207,7 +208,7 @@ describe('the row of a send', () => {
       ],
       { message: { kind: 'file', file } },
     );
-    expect(result).toMatchObject({ result: 'sent' });
+    expect(result).toMatchObject({ state: 'delivered' });
   });
 
   it('is not the same text that the iPhone sends to another person in the same second', async () => {
@@ -217,7 +218,7 @@ describe('the row of a send', () => {
       [1, () => write(phone)],
       [1, async () => void (guid = await write(own()))],
     ]);
-    expect(result).toEqual({ result: 'sent', guid });
+    expect(result).toEqual({ state: 'delivered', guid });
   });
 
   it('is sent when the iPhone sends the same text to the same person and one of them fails', async () => {
@@ -225,12 +226,12 @@ describe('the row of a send', () => {
       [1, () => write(own({ error: 22 }))],
       [1, () => write(own())],
     ]);
-    expect(result.result, 'an SMS would be a second message').not.toBe('failed');
+    expect(result.state, 'an SMS would be a second message').not.toBe('failed');
   });
 
   it('is not a photo with the same caption, nor the preview of a link', async () => {
     const photo = own({ attachments: [{ name: 'a.png', mime: 'image/png', base64: 'AAAA' }] });
-    expect((await confirm([[1, () => write(photo)]])).result.result).toBe('unknown');
+    expect((await confirm([[1, () => write(photo)]])).result.state).toBe('unknown');
     const link = 'https://example.com/a';
     const message = { kind: 'text', text: link } as const;
     let guid = '';
@@ -238,7 +239,7 @@ describe('the row of a send', () => {
       [[1, async () => void (guid = await write(own({ text: link, linkPreview: true })))]],
       { message },
     );
-    expect(result).toEqual({ result: 'sent', guid });
+    expect(result).toEqual({ state: 'delivered', guid });
   });
 
   it('is not looked for in another store', async () => {
@@ -246,13 +247,13 @@ describe('the row of a send', () => {
       [1, () => app.rebuild()],
       [2, () => write(own())],
     ]);
-    expect(result).toMatchObject({ result: 'unknown' });
+    expect(result).toMatchObject({ state: 'unknown' });
   });
 
   it('cannot be read without the store', async () => {
     const { result } = await confirm([[1, () => app.remove()]]);
     expect(result).toMatchObject({
-      result: 'unknown',
+      state: 'unknown',
       message: expect.stringContaining('absent') as string,
     });
   });
@@ -272,11 +273,11 @@ describe('the row of a send', () => {
     const { result } = await confirm([[1, () => write(own({ text: stored }))]], {
       message: { kind: 'text', text },
     });
-    expect(result.result).toBe('sent');
+    expect(result.state).toBe('delivered');
   });
 
   it('is not found with another text', async () => {
     for (const text of ['Hello!', 'hello', '', 'Hello Hello'])
-      expect((await confirm([[1, () => write(own({ text }))]])).result.result).toBe('unknown');
+      expect((await confirm([[1, () => write(own({ text }))]])).result.state).toBe('unknown');
   });
 });

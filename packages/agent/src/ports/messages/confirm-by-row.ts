@@ -2,9 +2,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { outcomeOfRows } from './find-outcome.ts';
 import { StoreUnavailableError } from './messages.ts';
-import type { Destination, ExpectedMessage, MessageStore, SendResult } from './messages.ts';
+import type { Destination, ExpectedMessage, MessageStore } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
 import type { SentRows } from './own-rows.ts';
+import type { Outcome } from '../../outcome.ts';
 
 const POLL_MS = 100;
 /** The row of a send that went nowhere has no chat. A real one is joined to its chat within this time. */
@@ -23,7 +24,7 @@ export interface Confirmation {
 export async function confirmByRow(
   { message, destination, since, budgetMs }: Confirmation,
   { store, clock }: { readonly store: MessageStore; readonly clock: Clock },
-): Promise<SendResult> {
+): Promise<Outcome> {
   const started = clock.monotonic();
   for (;;) {
     const waited = clock.monotonic() - started;
@@ -31,9 +32,9 @@ export async function confirmByRow(
       const rows = findSentRows(store, message, destination, since);
       const outcome = outcomeOfRows(rows, store);
       const isGhost = waited >= GHOST_MS && rows !== undefined && isOnlyGhost(rows);
-      return outcome.result === 'unknown' && isGhost ? GHOST : outcome;
+      return outcome.state === 'unknown' && isGhost ? GHOST : outcome;
     });
-    if (result.result !== 'unknown' || waited >= budgetMs) return result;
+    if (result.state !== 'unknown' || waited >= budgetMs) return result;
     await clock.sleep(POLL_MS);
   }
 }
@@ -42,18 +43,18 @@ function isOnlyGhost({ here, ghosts, isComplete }: SentRows): boolean {
   return here.length === 0 && ghosts.length > 0 && isComplete;
 }
 
-const GHOST: SendResult = {
-  result: 'failed',
+const GHOST: Outcome = {
+  state: 'failed',
   code: 'IMESSAGE_ERROR',
   message: 'Messages stored the message without a chat: it was not sent.',
 };
 
-function whileReadable(read: () => SendResult): SendResult {
+function whileReadable(read: () => Outcome): Outcome {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     const message = `outcome unknown: the message store cannot be read (${error.problem})`;
-    return { result: 'unknown', code: 'TIMEOUT', message };
+    return { state: 'unknown', code: 'TIMEOUT', message };
   }
 }

@@ -1,6 +1,7 @@
-import type { Destination, ExpectedMessage, MessageStore, SendResult } from './messages.ts';
+import type { Destination, ExpectedMessage, MessageStore } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
 import type { SentRows } from './own-rows.ts';
+import type { Outcome } from '../../outcome.ts';
 
 export const NOT_ON_IMESSAGE = 22;
 
@@ -14,19 +15,16 @@ export function findOutcome(
   message: ExpectedMessage,
   destination: Destination,
   since: number,
-): SendResult {
+): Outcome {
   return outcomeOfRows(findSentRows(store, message, destination, since), store);
 }
 
 /** Returns the outcome that the rows of a send show. */
-export function outcomeOfRows(
-  rows: SentRows | undefined,
-  store: Pick<MessageStore, 'sendState'>,
-): SendResult {
+export function outcomeOfRows(rows: SentRows | undefined, store: Pick<MessageStore, 'sendState'>): Outcome {
   if (rows === undefined) return unknown('the message store was replaced during the send');
   const states = rows.here.flatMap((row) => store.sendState(row.guid) ?? []);
   const sent = states.find((state) => state.sent && state.error === 0);
-  if (sent !== undefined) return { result: 'sent', guid: sent.guid };
+  if (sent !== undefined) return { state: 'delivered', guid: sent.guid };
   const [failure] = states;
   if (failure === undefined)
     return unknown(
@@ -40,13 +38,13 @@ export function outcomeOfRows(
   if (states.some((state) => state.sent))
     return unknown(`Messages sent the message and reported error ${failure.error} afterwards`);
   return {
-    result: 'failed',
+    state: 'failed',
     code: 'IMESSAGE_ERROR',
     message: `error ${failure.error}: Messages did not send the message`,
     ...(failure.error === NOT_ON_IMESSAGE ? { notOnIMessage: true } : {}),
   };
 }
 
-function unknown(reason: string): SendResult {
-  return { result: 'unknown', code: 'TIMEOUT', message: `outcome unknown: ${reason}` };
+function unknown(reason: string): Outcome {
+  return { state: 'unknown', code: 'TIMEOUT', message: `outcome unknown: ${reason}` };
 }

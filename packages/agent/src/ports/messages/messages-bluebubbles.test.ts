@@ -15,8 +15,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Limits } from './bluebubbles/await-outcome.ts';
 import { BlueBubblesMessages } from './messages-bluebubbles.ts';
 import type { BlueBubblesOptions } from './messages-bluebubbles.ts';
-import type { OutgoingMessage, PressResult, SendResult } from './messages.ts';
+import type { OutgoingMessage, PressResult } from './messages.ts';
 import type { StoreMemory } from './store-generation.ts';
+import type { Outcome } from '../../outcome.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -103,7 +104,7 @@ const toAnna = (
   engine: BlueBubblesMessages,
   message: OutgoingMessage,
   service: 'iMessage' | 'SMS' = 'iMessage',
-): Promise<SendResult> => engine.send(message, { to: 'person', handle: ANNA, service });
+): Promise<Outcome> => engine.send(message, { to: 'person', handle: ANNA, service });
 
 const fail = (...faults: BlueBubblesFault[]): Promise<unknown> => server.control.fail({ faults });
 const calls = async (...routes: string[]) =>
@@ -112,7 +113,7 @@ const performed = async () => {
   await server.control.settled();
   return (await server.control.performed()).map(({ command }) => command);
 };
-const guidOf = (result: SendResult): string => (result.result === 'sent' ? result.guid : '');
+const guidOf = (result: Outcome): string => (result.state === 'delivered' ? result.guid : '');
 const events = (event: string): string[] => logs.filter((line) => line.includes(`"event":"${event}"`));
 
 describe('the BlueBubbles engine', () => {
@@ -133,30 +134,30 @@ describe('the BlueBubbles engine', () => {
     const messages = await open();
     const person = { to: 'person', handle: STRANGER, service: 'iMessage' } as const;
     const group = { to: 'group', recipients: [ANNA, STRANGER], service: 'iMessage' } as const;
-    expect(await messages.send(text('One'), person)).toMatchObject({ result: 'sent' });
-    expect(await messages.send(text('Two'), group)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text('One'), person)).toMatchObject({ state: 'delivered' });
+    expect(await messages.send(text('Two'), group)).toMatchObject({ state: 'delivered' });
     expect(await calls('new_chat')).toMatchObject([
       { addresses: [STRANGER], service: 'iMessage', method: 'private-api', message: 'One' },
       { addresses: [ANNA, STRANGER], service: 'iMessage', method: 'private-api', message: 'Two' },
     ]);
     // They have a GUID now.
-    expect(await messages.send(text('Three'), person)).toMatchObject({ result: 'sent' });
-    expect(await messages.send(text('Four'), group)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text('Three'), person)).toMatchObject({ state: 'delivered' });
+    expect(await messages.send(text('Four'), group)).toMatchObject({ state: 'delivered' });
     expect(await calls('new_chat')).toHaveLength(2);
   });
 
   it('sends to a group by its GUID', async () => {
     const messages = await open();
     const group = { to: 'group', recipients: [BERT, ANNA], service: 'iMessage' } as const;
-    expect(await messages.send(text('Hello'), group)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text('Hello'), group)).toMatchObject({ state: 'delivered' });
     expect(await calls('text')).toMatchObject([{ chatGuid: expect.stringMatching(/^any;\+;chat/) }]);
   });
 
   it('W1 says that a person is not on iMessage when the row says so later, and sends the SMS as a new chat', async () => {
     await server.control.configure({ notOnIMessage: [ANNA], sentMs: 50 });
     const messages = await open();
-    expect(await toAnna(messages, text('Hello'))).toMatchObject({ result: 'failed', notOnIMessage: true });
-    expect(await toAnna(messages, text('Hello'), 'SMS')).toMatchObject({ result: 'sent' });
+    expect(await toAnna(messages, text('Hello'))).toMatchObject({ state: 'failed', notOnIMessage: true });
+    expect(await toAnna(messages, text('Hello'), 'SMS')).toMatchObject({ state: 'delivered' });
     expect(await calls('new_chat')).toMatchObject([{ addresses: [ANNA], service: 'SMS' }]);
   });
 
@@ -194,7 +195,7 @@ describe('the BlueBubbles engine', () => {
     const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     for (const message of [await file('voice', 'memo.m4a'), await file('file', 'a/b.txt')]) {
       const since = messages.store.position();
-      expect(await impatient.outcomeOf(message, destination, since)).toMatchObject({ result: 'unknown' });
+      expect(await impatient.outcomeOf(message, destination, since)).toMatchObject({ state: 'unknown' });
       const sent = await messages.send(message, destination);
       expect(await messages.outcomeOf(message, destination, since)).toEqual(sent);
     }
@@ -204,7 +205,7 @@ describe('the BlueBubbles engine', () => {
     const features = memory();
     await server.control.configure({ helpers: 2 });
     const messages = await open(PATIENT, { features });
-    expect(await toAnna(messages, text('Hello'))).toMatchObject({ result: 'sent' });
+    expect(await toAnna(messages, text('Hello'))).toMatchObject({ state: 'delivered' });
     expect(await performed()).toHaveLength(2);
     await until(() => events('bluebubbles.sent_twice').length === 1);
     expect(await calls('text')).toHaveLength(1);
@@ -217,7 +218,7 @@ describe('the BlueBubbles engine', () => {
     await server.control.configure({ timeScale: 0.01 });
     await fail({ againMs: 30_000 });
     for (const body of ['Hello', 'Bye', 'Bye'])
-      expect(await toAnna(messages, text(body))).toMatchObject({ result: 'sent' });
+      expect(await toAnna(messages, text(body))).toMatchObject({ state: 'delivered' });
     await clock.skip(30_000);
     await until(async () => (await performed()).length === 4);
     await clock.skip(30_000);
@@ -231,7 +232,7 @@ describe('the BlueBubbles engine', () => {
     const result = toAnna(messages, text('Hello'));
     await until(async () => (await calls('text')).length === 1);
     await macos.messages.write({ from: 'me', chat: { members: [ANNA], service: 'iMessage' }, text: 'Hello' });
-    expect(await result).toMatchObject({ result: 'failed', notOnIMessage: true });
+    expect(await result).toMatchObject({ state: 'failed', notOnIMessage: true });
   });
 });
 
@@ -282,7 +283,7 @@ describe('after a fault with the message sent, the engine reports it as sent', (
     await messages.send(text('There'), { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' });
     await fail(fault);
     const sent = await toAnna(messages, text(body));
-    expect(sent).toMatchObject({ result: 'sent' });
+    expect(sent).toMatchObject({ state: 'delivered' });
     expect(guidOf(sent)).not.toBe(guidOf(earlier));
     expect(messages.store.rowByGuid(guidOf(sent))?.text.normalize('NFC')).toContain(body.trim());
     expect((await performed()).filter((command) => command.text === body)).toHaveLength(1);
@@ -299,7 +300,7 @@ it.each(['chunked', 'gzip', 'marked', 'closing', 'slow_header'] as const)(
     expect(messages.store.rowByGuid(guidOf(sent))).toMatchObject({ fromMe: true, text: 'Grüße' });
     await fail({ reply: { refuse: 'iMessage Private API Helper is not connected!' } });
     const refused = await toAnna(await open(IMPATIENT), text('Hello'));
-    expect(refused).toMatchObject({ result: 'failed', message: expect.stringContaining('helper') });
+    expect(refused).toMatchObject({ state: 'failed', message: expect.stringContaining('helper') });
   },
 );
 
@@ -318,7 +319,7 @@ it('finds the row of a second helper two seconds after the first one refused', a
   await server.control.settled();
   await macos.messages.release();
   await macos.messages.settled();
-  expect(await clock.skipThrough(result)).toMatchObject({ result: 'sent' });
+  expect(await clock.skipThrough(result)).toMatchObject({ state: 'delivered' });
 });
 
 describe('M4 after a fault with nothing sent, the engine does not know, and does not send again', () => {
@@ -351,7 +352,7 @@ describe('M4 after a fault with nothing sent, the engine does not know, and does
   ])('%s', async (_, fault) => {
     const messages = await open(IMPATIENT);
     await fail({ effect: false, ...fault });
-    expect(await toAnna(messages, text('Hello'))).toMatchObject({ result: 'unknown', code: 'TIMEOUT' });
+    expect(await toAnna(messages, text('Hello'))).toMatchObject({ state: 'unknown', code: 'TIMEOUT' });
     expect(await calls('text')).toHaveLength(1);
   });
 
@@ -363,7 +364,7 @@ describe('M4 after a fault with nothing sent, the engine does not know, and does
     const messages = await open(IMPATIENT);
     await fail({ effect: false, ...fault });
     const sent = messages.send(text('Hello'), { to: 'person', handle: STRANGER, service: 'iMessage' });
-    expect(await sent).toMatchObject({ result: 'unknown' });
+    expect(await sent).toMatchObject({ state: 'unknown' });
     expect(await calls('new_chat')).toHaveLength(1);
   });
 });
@@ -378,7 +379,7 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     const messages = await open(IMPATIENT);
     await fail({ reply: { refuse } });
     expect(await toAnna(messages, text('Hello'))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code: 'IMESSAGE_ERROR',
       message: expect.stringContaining(part),
     });
@@ -388,16 +389,16 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
   it('when the helper was lost after the start, and sends again once it is back', async () => {
     const messages = await open(IMPATIENT);
     await server.control.configure({ helpers: 0 });
-    expect(await toAnna(messages, text('Hello'))).toMatchObject({ result: 'failed' });
+    expect(await toAnna(messages, text('Hello'))).toMatchObject({ state: 'failed' });
     await server.control.configure({ helpers: 1 });
-    expect(await toAnna(await open(), text('Hello'))).toMatchObject({ result: 'sent' });
+    expect(await toAnna(await open(), text('Hello'))).toMatchObject({ state: 'delivered' });
   });
 
   it('when the password was changed', async () => {
     const messages = await open(IMPATIENT);
     await server.control.configure({ password: 'another' });
     expect(await toAnna(messages, text('Hello'))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('password'),
     });
   });
@@ -406,18 +407,18 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     const messages = await open(IMPATIENT);
     await server.halt();
     expect(await toAnna(messages, text('Hello'))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('not running'),
     });
     await server.start();
-    expect(await toAnna(await open(), text('Hello'))).toMatchObject({ result: 'sent' });
+    expect(await toAnna(await open(), text('Hello'))).toMatchObject({ state: 'delivered' });
   });
 
   it('when the store cannot be read', async () => {
     await macos.messages.remove();
     const messages = await open();
     expect(await toAnna(messages, text('Hello'))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('absent'),
     });
     expect(await calls('text', 'new_chat')).toEqual([]);
@@ -434,7 +435,7 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     const messages = await open();
     await macos.messages.write({ from: BERT, guid: 'OTHER', text: 'Hi' });
     await macos.messages.settled();
-    expect(await toAnna(messages, message)).toMatchObject({ result: 'failed', code });
+    expect(await toAnna(messages, message)).toMatchObject({ state: 'failed', code });
     expect(await performed()).toEqual([]);
   });
 
@@ -442,7 +443,7 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     const messages = await open();
     const gone = { path: '/does/not/exist', name: 'a.txt', mime: 'text/plain' };
     expect(await toAnna(messages, { kind: 'file', file: gone })).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('cannot be read'),
     });
     expect(await calls('attachment')).toEqual([]);
@@ -452,11 +453,11 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     const messages = await open();
     const stranger = { to: 'person', handle: STRANGER, service: 'iMessage' } as const;
     expect(await messages.send(await file('file', 'a.txt'), stranger)).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('Send a text first'),
     });
     expect(await toAnna(messages, await file('voice', 'a.m4a', 'damaged'))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('convert'),
     });
     expect(await performed()).toEqual([]);
@@ -471,7 +472,7 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
       { to: 'person', handle: STRANGER, service: 'RCS' },
       { to: 'person', handle: 'a";b', service: 'iMessage' },
     );
-    expect(results.map(({ result }) => result)).toEqual(['failed', 'failed', 'failed']);
+    expect(results.map(({ state }) => state)).toEqual(['failed', 'failed', 'failed']);
     expect(await calls('text', 'new_chat')).toEqual([]);
   });
 });
@@ -490,7 +491,7 @@ describe('a reaction', () => {
     const messages = await open();
     const target = guidOf(await toAnna(messages, text('React to me')));
     for (const type of ['love', 'like', 'like'] as const)
-      expect(await react(messages, target, type)).toEqual({ result: 'pressed' });
+      expect(await react(messages, target, type)).toEqual({ state: 'pressed' });
     expect(messages.store.ownReaction(target)).toBeUndefined();
     expect((await calls('react')).map((fields) => fields['reaction'])).toEqual(['love', 'like', '-like']);
     expect(await calls('react')).toMatchObject([
@@ -530,7 +531,7 @@ describe('a reaction', () => {
     const messages = await open();
     const target = guidOf(await toAnna(messages, text('React to me')));
     await fail({ effect: true, rowMs: 100_000, reply: { send: 'not_found' } });
-    expect(await react(messages, target, 'love')).toEqual({ result: 'pressed' });
+    expect(await react(messages, target, 'love')).toEqual({ state: 'pressed' });
     expect(messages.store.ownReaction(target)).toMatchObject({ type: 'love' });
   });
 
@@ -538,9 +539,9 @@ describe('a reaction', () => {
     const messages = await open(IMPATIENT);
     const target = guidOf(await toAnna(messages, text('React to me')));
     await fail({ reply: { refuse: 'iMessage Private API Helper is not connected!' } });
-    expect(await react(messages, target, 'love')).toMatchObject({ result: 'failed', code: 'IMESSAGE_ERROR' });
+    expect(await react(messages, target, 'love')).toMatchObject({ state: 'failed', code: 'IMESSAGE_ERROR' });
     await fail({ effect: false, silent: true });
-    expect(await react(messages, target, 'love')).toEqual({ result: 'pressed' });
+    expect(await react(messages, target, 'love')).toEqual({ state: 'pressed' });
     expect(messages.store.ownReaction(target)).toBeUndefined();
   });
 
@@ -560,7 +561,7 @@ describe('a reaction', () => {
     }
     expect(messages.capabilities()).not.toContain('reactions');
     expect(await react(messages, target, 'love')).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code: 'NOT_IMPLEMENTED',
     });
     // Another start remembers it.
@@ -583,12 +584,12 @@ describe('replies', () => {
     const target = guidOf(await toAnna(messages, text('Question')));
     for (const body of ['One', 'Two']) {
       await fail({ plain: true });
-      expect(await toAnna(messages, text(body, { replyTo: target }))).toMatchObject({ result: 'sent' });
+      expect(await toAnna(messages, text(body, { replyTo: target }))).toMatchObject({ state: 'delivered' });
     }
     expect(events('bluebubbles.reply_lost')).toHaveLength(2);
     expect(messages.capabilities()).not.toContain('replies');
     expect(await toAnna(messages, text('Three', { replyTo: target }))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code: 'NOT_IMPLEMENTED',
     });
     expect((await performed()).map((command) => command.text)).toEqual(['Question', 'One', 'Two']);

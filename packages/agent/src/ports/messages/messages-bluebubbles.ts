@@ -12,13 +12,12 @@ import type { ServerCheck } from './bluebubbles/check-server.ts';
 import { Features } from './bluebubbles/features.ts';
 import type { Feature } from './bluebubbles/features.ts';
 import { react } from './bluebubbles/react.ts';
-import { failed } from './bluebubbles/resolve-address.ts';
-import { sendMessage, storedForms } from './bluebubbles/send-message.ts';
+import { sendThroughServer, storedForms } from './bluebubbles/send-through-server.ts';
 import { ServerClient } from './bluebubbles/server-client.ts';
 import { confirmByRow } from './confirm-by-row.ts';
 import { readMacosVersion } from './macos/macos-version.ts';
 import type { MacosVersion } from './macos/macos-version.ts';
-import { MacReader } from './messages-macos.ts';
+import { MacReader } from './macos/mac-reader.ts';
 import { StoreUnavailableError } from './messages.ts';
 import type {
   Destination,
@@ -29,13 +28,13 @@ import type {
   OutgoingMessage,
   PressResult,
   RowGuard,
-  SendFailure,
-  SendResult,
   StoredAttachment,
   TapbackPress,
 } from './messages.ts';
 import { findSentRows } from './own-rows.ts';
 import type { StoreMemory } from './store-generation.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed, Outcome } from '../../outcome.ts';
 
 export interface BlueBubblesOptions {
   /** The home directory of the user who is signed in to Messages. */
@@ -160,7 +159,7 @@ export class BlueBubblesMessages implements Messages {
     return ['text', 'groups', 'attachments', ...(this.#hasVoice ? ['voice'] : []), 'animations', ...features];
   }
 
-  async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+  async send(message: OutgoingMessage, destination: Destination): Promise<Outcome> {
     if (message.kind === 'sticker')
       return failed('COMPOSE_FAILED', 'BlueBubbles cannot send a sticker. Nothing was sent.');
     const isReply = message.kind === 'text' && message.replyTo !== undefined;
@@ -170,7 +169,7 @@ export class BlueBubblesMessages implements Messages {
     const { programs, clock } = this.#options;
     // The row of this send may be there before its GUID is known.
     this.#isSending = true;
-    const { result, guids } = await sendMessage(message, destination, {
+    const { outcome, guids } = await sendThroughServer(message, destination, {
       client: this.#client,
       store: this.store,
       clock,
@@ -179,28 +178,28 @@ export class BlueBubblesMessages implements Messages {
     }).finally(() => {
       this.#isSending = false;
     });
-    if (isReply) this.#learnReply(message, result);
+    if (isReply) this.#learnReply(message, outcome);
     if (guids.length > 1) this.#reportCopies(guids);
     if (since !== undefined) this.#recent.push({ message, destination, since, guids, at: clock.monotonic() });
-    return result;
+    return outcome;
   }
 
-  async outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult> {
-    const find = (form: ExpectedMessage, budgetMs: number): Promise<SendResult> => {
+  async outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome> {
+    const find = (form: ExpectedMessage, budgetMs: number): Promise<Outcome> => {
       const confirmation = { message: form, destination, since, budgetMs };
       return confirmByRow(confirmation, { store: this.store, clock: this.#options.clock });
     };
     const [first, second = first] = storedForms(message);
     const outcome = await find(first, this.#limits.recoveryMs);
-    const guids = outcome.result === 'sent' ? [outcome.guid] : [];
+    const guids = outcome.state === 'delivered' ? [outcome.guid] : [];
     this.#recent.push({ message, destination, since, guids, at: this.#options.clock.monotonic() });
     this.#countCopies();
-    return outcome.result === 'unknown' ? find(second, 0) : outcome;
+    return outcome.state === 'unknown' ? find(second, 0) : outcome;
   }
 
   async react(press: TapbackPress): Promise<PressResult> {
     const refused = (await this.#refuse()) ?? this.#refuseFeature('reactions');
-    if (refused !== undefined) return { result: 'failed', code: refused.code, message: refused.message };
+    if (refused !== undefined) return refused;
     const { targetGuid, part } = press;
     const before = JSON.stringify(this.store.ownReaction(targetGuid, part));
     const result = await react(press, {
@@ -209,7 +208,7 @@ export class BlueBubblesMessages implements Messages {
       clock: this.#options.clock,
       limits: this.#limits,
     });
-    if (result.result === 'failed') return result;
+    if (result.state === 'failed') return result;
     if (JSON.stringify(this.store.ownReaction(targetGuid, part)) !== before)
       this.#features.worked('reactions');
     else await this.#learnLostReaction();
@@ -233,13 +232,13 @@ export class BlueBubblesMessages implements Messages {
   }
 
   /** Returns a failure while the server cannot send. */
-  async #refuse(): Promise<SendFailure | undefined> {
+  async #refuse(): Promise<Failed | undefined> {
     if (this.#server.state !== 'ready') await this.#check();
     if (this.#server.state === 'ready') return undefined;
     return failed('IMESSAGE_ERROR', `BlueBubbles cannot send: ${reasonOf(this.#server)} Nothing was sent.`);
   }
 
-  #refuseFeature(feature: Feature): SendFailure | undefined {
+  #refuseFeature(feature: Feature): Failed | undefined {
     if (this.#features.state(feature) !== 'failed') return undefined;
     const what = feature === 'replies' ? 'Replies in a thread' : 'Reactions';
     const message = `${what} through BlueBubbles failed on this Mac and are not used. Run footbridge-agent doctor. Nothing was sent.`;
@@ -269,13 +268,13 @@ export class BlueBubblesMessages implements Messages {
   }
 
   /** The helper sends a reply without its thread when it cannot load the message. The text was received then. */
-  #learnReply(message: OutgoingMessage, result: SendResult): void {
-    if (result.result === 'failed') return;
-    const row = result.result === 'sent' ? this.store.rowByGuid(result.guid) : undefined;
+  #learnReply(message: OutgoingMessage, result: Outcome): void {
+    if (result.state === 'failed') return;
+    const row = result.state === 'delivered' ? this.store.rowByGuid(result.guid) : undefined;
     const isThreaded = message.kind === 'text' && row?.replyTo === message.replyTo;
     if (isThreaded) return this.#features.worked('replies');
     this.#features.failed('replies');
-    const guid = result.result === 'sent' ? result.guid : undefined;
+    const guid = result.state === 'delivered' ? result.guid : undefined;
     this.#options.log.warn({ event: 'bluebubbles.reply_lost', guid }, 'reply did not appear in its thread');
   }
 
@@ -332,9 +331,9 @@ export class BlueBubblesMessages implements Messages {
 
 /** The first problem and what to do about it. */
 function reasonOf({ findings }: ServerCheck): string {
-  const problem = findings.find(({ verdict }) => verdict === 'failure');
+  const problem = findings.find(({ state }) => state === 'fail');
   if (problem === undefined) return '';
-  return `${problem.check}: ${problem.detail}. ${problem.next ?? ''}.`;
+  return `${problem.check}: ${problem.sentence}. ${problem.next ?? ''}.`;
 }
 
 function isExecutable(path: string): boolean {

@@ -18,7 +18,7 @@ export interface MessagesShape {
 }
 
 export interface ShapeFailure {
-  readonly result: 'failed';
+  readonly state: 'failed';
   readonly code: StatusCode;
   readonly message: string;
 }

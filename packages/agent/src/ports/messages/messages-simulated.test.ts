@@ -102,9 +102,9 @@ describe('the simulation', () => {
     const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     const results: string[] = [];
     for (let index = 0; index < 3; index += 1) {
-      results.push((await simulation.send({ kind: 'text', text: 'Hi' }, destination)).result);
+      results.push((await simulation.send({ kind: 'text', text: 'Hi' }, destination)).state);
     }
-    expect(results).toEqual(['failed', 'failed', 'sent']);
+    expect(results).toEqual(['failed', 'failed', 'delivered']);
     simulation.close();
   });
 

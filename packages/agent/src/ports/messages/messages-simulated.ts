@@ -16,7 +16,6 @@ import type {
   PermissionState,
   PressResult,
   RowGuard,
-  SendResult,
   StoredAttachment,
   TapbackPress,
 } from './messages.ts';
@@ -37,6 +36,8 @@ import type {
   SimulationView,
 } from './simulation.ts';
 import { tapbackText } from './tapback-texts.ts';
+import { failed } from '../../outcome.ts';
+import type { Failed, Outcome } from '../../outcome.ts';
 
 export interface SimulationOptions {
   /** The simulation persists in this folder. */
@@ -96,7 +97,7 @@ export class SimulatedMessages implements Messages, Simulation {
     return capabilitiesSince(this.#store.macos);
   }
 
-  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult> {
+  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome> {
     return Promise.resolve(findOutcome(this.store, message, destination, since));
   }
 
@@ -104,10 +105,11 @@ export class SimulatedMessages implements Messages, Simulation {
     return Promise.resolve(granted(this.#permissions[permission]));
   }
 
-  async send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+  async send(message: OutgoingMessage, destination: Destination): Promise<Outcome> {
     const fault = this.#takeFault(jobOf(message));
     await this.#waitDelay();
-    if (fault !== undefined && fault !== OUTCOME_UNKNOWN && fault !== 'IMESSAGE_ERROR') return failed(fault);
+    if (fault !== undefined && fault !== OUTCOME_UNKNOWN && fault !== 'IMESSAGE_ERROR')
+      return injected(fault);
     const chatId = this.#find(destination);
     if (typeof chatId !== 'number') return chatId;
     const chat = this.#store.chats.chat(chatId);
@@ -125,7 +127,7 @@ export class SimulatedMessages implements Messages, Simulation {
     });
     this.#changed();
     if (fault === OUTCOME_UNKNOWN) {
-      return { result: 'unknown', code: 'TIMEOUT', message: 'Messages stopped responding during the send' };
+      return { state: 'unknown', code: 'TIMEOUT', message: 'Messages stopped responding during the send' };
     }
     const unreachable =
       service === 'iMessage' && (chat?.recipients ?? []).some((handle) => !this.#store.hasIMessage(handle));
@@ -144,15 +146,15 @@ export class SimulatedMessages implements Messages, Simulation {
       error: 0,
     });
     this.#changed();
-    return { result: 'sent', guid };
+    return { state: 'delivered', guid };
   }
 
   async react(press: TapbackPress): Promise<PressResult> {
     const fault = this.#takeFault('reaction');
     await this.#waitDelay();
     if (fault !== undefined) {
-      if (PRESSED_WITHOUT_EFFECT.has(fault)) return { result: 'pressed' };
-      return failed(fault === OUTCOME_UNKNOWN ? 'TIMEOUT' : fault);
+      if (PRESSED_WITHOUT_EFFECT.has(fault)) return { state: 'pressed' };
+      return injected(fault === OUTCOME_UNKNOWN ? 'TIMEOUT' : fault);
     }
     const target = this.#store.chats.rowByGuid(press.targetGuid);
     if (target?.chatId !== press.chatId) return failed('TARGET_NOT_FOUND', 'the message is not on screen');
@@ -175,7 +177,7 @@ export class SimulatedMessages implements Messages, Simulation {
       sticker,
     );
     this.#changed();
-    return { result: 'pressed' };
+    return { state: 'pressed' };
   }
 
   audioDuration(attachment: StoredAttachment): number | undefined {
@@ -224,7 +226,7 @@ export class SimulatedMessages implements Messages, Simulation {
     } while (left > 0);
   }
 
-  #find(destination: Destination): number | SendResult {
+  #find(destination: Destination): number | Failed {
     if (destination.to === 'chat') {
       return (
         this.#store.chats.chat(destination.chatId)?.id ??
@@ -282,6 +284,6 @@ function fileOf(file: LocalFile): NewAttachment {
   return { name: file.name, mime: file.mime, bytes: readFileSync(file.path) };
 }
 
-function failed(code: StatusCode, message?: string): { result: 'failed'; code: StatusCode; message: string } {
-  return { result: 'failed', code, message: message ?? codeEntry(code, 'status')?.meaning ?? code };
+function injected(code: StatusCode): Failed {
+  return failed(code, codeEntry(code, 'status')?.meaning ?? code);
 }

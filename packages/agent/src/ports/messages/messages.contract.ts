@@ -6,7 +6,8 @@ import type { ClassicType } from '@footbridge/protocol/metadata';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 
-import type { Chat, Messages, SendResult } from './messages.ts';
+import type { Chat, Messages } from './messages.ts';
+import type { Outcome } from '../../outcome.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -68,7 +69,7 @@ export function messagesContract(open: () => Messages | Promise<Messages>): void
   it('fails and sends nothing when the chat does not exist', async () => {
     const before = messages.store.newestRowid();
     const sent = await messages.send({ kind: 'text', text: 'Hi' }, { to: 'chat', chatId: 4711 });
-    expect(sent).toMatchObject({ result: 'failed', code: 'IMESSAGE_ERROR' });
+    expect(sent).toMatchObject({ state: 'failed', code: 'IMESSAGE_ERROR' });
     expect(messages.store.newestRowid()).toBe(before);
   });
 
@@ -90,7 +91,7 @@ export function messagesContract(open: () => Messages | Promise<Messages>): void
   it('fails to react to a message that does not exist', async () => {
     const tapback = { kind: 'classic', type: 'love' } as const;
     expect(await messages.react({ chatId: 1, targetGuid: 'NOWHERE', tapback })).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code: 'TARGET_NOT_FOUND',
     });
   });
@@ -99,17 +100,17 @@ export function messagesContract(open: () => Messages | Promise<Messages>): void
     const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     await text('Hello');
     const since = messages.store.position();
-    const outcome = (body: string, from = since): Promise<SendResult> =>
+    const outcome = (body: string, from = since): Promise<Outcome> =>
       messages.outcomeOf({ kind: 'text', text: body }, destination, from);
     // An earlier message with the same text is not the one. An engine can know that nothing was sent after it.
-    expect(await outcome('Hello')).not.toMatchObject({ result: 'sent' });
+    expect(await outcome('Hello')).not.toMatchObject({ state: 'delivered' });
     // The owner can write on a phone at the same moment, also to other people.
     await text('From my phone');
     await text('Hello', BERT);
-    expect(await outcome('Hello')).toMatchObject({ result: 'unknown' });
+    expect(await outcome('Hello')).toMatchObject({ state: 'unknown' });
     const guid = await text('Hello');
-    expect(await outcome('Hello')).toEqual({ result: 'sent', guid });
-    expect(await outcome('Hello', since + 2 ** 32)).not.toMatchObject({ result: 'sent' });
+    expect(await outcome('Hello')).toEqual({ state: 'delivered', guid });
+    expect(await outcome('Hello', since + 2 ** 32)).not.toMatchObject({ state: 'delivered' });
   });
 
   it('M4 finds the outcome of an interrupted send to a group', async () => {
@@ -117,10 +118,10 @@ export function messagesContract(open: () => Messages | Promise<Messages>): void
     const destination = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' } as const;
     const message = { kind: 'text', text: 'All of you' } as const;
     await text('All of you');
-    expect(await messages.outcomeOf(message, destination, since)).toMatchObject({ result: 'unknown' });
+    expect(await messages.outcomeOf(message, destination, since)).toMatchObject({ state: 'unknown' });
     const guid = guidOf(await messages.send(message, destination));
     const reversed = { ...destination, recipients: [BERT, ANNA] };
-    expect(await messages.outcomeOf(message, reversed, since)).toEqual({ result: 'sent', guid });
+    expect(await messages.outcomeOf(message, reversed, since)).toEqual({ state: 'delivered', guid });
   });
 
   it('M11 gives a chat an id that contains the generation of the store', async () => {
@@ -168,7 +169,7 @@ export function reactionContract(open: () => Messages | Promise<Messages>): void
     const chatId = messages.store.rowByGuid(targetGuid)?.chatId ?? 0;
     const press = async (type: 'love' | 'like', expected: ClassicType | undefined): Promise<void> => {
       const tapback = { kind: 'classic', type } as const;
-      expect(await messages.react({ chatId, targetGuid, tapback })).toEqual({ result: 'pressed' });
+      expect(await messages.react({ chatId, targetGuid, tapback })).toEqual({ state: 'pressed' });
       // The row can appear later than the press.
       const isThere = (): boolean => {
         const reaction = messages.store.ownReaction(targetGuid);
@@ -183,7 +184,7 @@ export function reactionContract(open: () => Messages | Promise<Messages>): void
   });
 }
 
-function guidOf(sent: SendResult): string {
-  expect(sent.result).toBe('sent');
-  return sent.result === 'sent' ? sent.guid : '';
+function guidOf(sent: Outcome): string {
+  expect(sent.state).toBe('delivered');
+  return sent.state === 'delivered' ? sent.guid : '';
 }

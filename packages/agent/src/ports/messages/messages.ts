@@ -1,16 +1,15 @@
-import type { StatusCode } from '@footbridge/protocol/codes';
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
 import type { FileState } from './attachment-files.ts';
 import type { MessageBody } from './message-body.ts';
 import type { MessagesShape } from './messages-shape.ts';
+import type { Failed, Outcome } from '../../outcome.ts';
 
 /**
  * The Messages app: its store, and sending through it.
  *
  * - Callers make one call at a time. An engine identifies the row of a send by assuming that no other send runs.
- * - `send` resolves when the store shows the outcome. `sent`: the row exists and has left the Mac. `failed`: the person
- *   certainly did not receive it. `unknown`: neither is certain, and the caller must not send again.
+ * - `send` resolves when the store shows the outcome. `delivered`: the message has a row and left the Mac.
  * - `react` presses a Tapback in the picker. A press is a toggle: it removes a Tapback that is already active. The result
  *   says that the press was made; the caller checks the store for its effect (M6).
  * - Expected failures are results with a code of the contract. When `send` throws, the outcome is unknown.
@@ -21,13 +20,13 @@ export interface Messages {
   environment(): Environment;
   /** Returns what this engine can do on this Mac now, for the registration. A setting cannot add to it. */
   capabilities(): readonly string[];
-  send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<SendResult>;
+  send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<Outcome>;
   /**
    * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
    * before it. The file may be gone. The result is `unknown` unless the store shows that the message was sent or failed, or the
    * engine knows that the send did not begin. Nothing is sent.
    */
-  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult>;
+  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome>;
   react(press: TapbackPress): Promise<PressResult>;
   /**
    * Makes macOS ask the owner for a permission, unless it was decided before. Resolves when it is decided, or with `unknown` after
@@ -114,19 +113,6 @@ export interface SendOptions {
 export const FILE_FOLDERS = ['messages', 'container', 'pictures'] as const;
 export type FileFolder = (typeof FILE_FOLDERS)[number];
 
-export interface SendFailure {
-  readonly result: 'failed';
-  readonly code: StatusCode;
-  readonly message: string;
-  /** The recipient is not on iMessage. Only after this failure can SMS be tried without risk of a duplicate. */
-  readonly notOnIMessage?: true;
-}
-
-export type SendResult =
-  | { readonly result: 'sent'; readonly guid: string }
-  | SendFailure
-  | { readonly result: 'unknown'; readonly code: 'TIMEOUT' | 'INTERNAL_ERROR'; readonly message: string };
-
 export interface TapbackPress {
   readonly chatId: number;
   readonly targetGuid: string;
@@ -138,9 +124,7 @@ export interface TapbackPress {
     | { readonly kind: 'sticker'; readonly file: LocalFile; readonly description?: string };
 }
 
-export type PressResult =
-  | { readonly result: 'pressed' }
-  | { readonly result: 'failed'; readonly code: StatusCode; readonly message: string };
+export type PressResult = { readonly state: 'pressed' } | Failed;
 
 /** Why the message store cannot be read. */
 export type StoreProblem =

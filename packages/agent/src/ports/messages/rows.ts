@@ -293,7 +293,29 @@ export class Rows {
 
 const READS_ALL: RowGuard = { read: (_guid, read) => read() };
 
-/** What is known of a row without its content, which may end the agent. */
+/** The fields of a row whose content is unknown. */
+export const WITHOUT_CONTENT = {
+  sender: undefined,
+  isEcho: false,
+  service: 'iMessage',
+  text: '',
+  bodyState: 'unreadable',
+  transcript: undefined,
+  sentAt: undefined,
+  unsent: false,
+  edited: false,
+  filtered: false,
+  tapback: undefined,
+  effect: undefined,
+  replyTo: undefined,
+  isVoice: false,
+  balloon: undefined,
+  previewOf: undefined,
+  expectsAttachments: false,
+  attachments: [],
+} as const satisfies Partial<StoredRow>;
+
+/** Returns a row without its content, which may end the agent. */
 function notRead(row: Row): MessageRow {
   return {
     rowid: Number(row['rowid']),
@@ -302,24 +324,7 @@ function notRead(row: Row): MessageRow {
     fromMe: row['is_from_me'] === 1,
     isMessage: (row['item_type'] ?? 0) === 0,
     isNotRead: true,
-    sender: undefined,
-    isEcho: false,
-    service: 'iMessage',
-    text: '',
-    bodyState: 'unreadable',
-    transcript: undefined,
-    sentAt: undefined,
-    unsent: false,
-    edited: false,
-    filtered: false,
-    tapback: undefined,
-    effect: undefined,
-    replyTo: undefined,
-    isVoice: false,
-    balloon: undefined,
-    previewOf: undefined,
-    expectsAttachments: false,
-    attachments: [],
+    ...WITHOUT_CONTENT,
   };
 }
 

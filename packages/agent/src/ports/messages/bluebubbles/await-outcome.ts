@@ -2,11 +2,12 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { outcomeOfRows } from '../find-outcome.ts';
 import { StoreUnavailableError } from '../messages.ts';
-import type { Destination, MessageStore, OutgoingMessage, SendResult } from '../messages.ts';
+import type { Destination, MessageStore, OutgoingMessage } from '../messages.ts';
 import { findSentRows } from '../own-rows.ts';
 import type { SentRows } from '../own-rows.ts';
 import { certainFailure } from './certain-failures.ts';
 import type { Reply } from './server-client.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const POLL_MS = 50;
 
@@ -32,8 +33,8 @@ export interface Expected {
   readonly startsChat: boolean;
 }
 
-export interface Attempt {
-  readonly result: SendResult;
+export interface CallOutcome {
+  readonly outcome: Outcome;
   /** The GUIDs of the rows with this content in this conversation. More than one: it was sent more than once. */
   readonly guids: readonly string[];
 }
@@ -47,7 +48,7 @@ export async function awaitOutcome(
   expected: Expected,
   limits: Limits,
   { store, clock }: { readonly store: MessageStore; readonly clock: Clock },
-): Promise<Attempt> {
+): Promise<CallOutcome> {
   const arrival = new AbortController();
   let arrived: { readonly reply: Reply; readonly at: number } | undefined;
   void call.then((reply) => {
@@ -58,33 +59,33 @@ export async function awaitOutcome(
   let decidedAt: number | undefined;
   for (;;) {
     const now = clock.monotonic();
-    const attempt = read(store, expected, arrived?.reply);
-    if (attempt.result.result !== 'unknown') {
+    const seen = read(store, expected, arrived?.reply);
+    if (seen.outcome.state !== 'unknown') {
       decidedAt ??= now;
-      if (arrived !== undefined || now - decidedAt >= limits.replyAfterRowMs) return attempt;
+      if (arrived !== undefined || now - decidedAt >= limits.replyAfterRowMs) return seen;
     } else if (arrived !== undefined) {
       const waitedMs = now - arrived.at;
       const { certainMs } = limits;
       const { startsChat } = expected;
       const certain = certainFailure(arrived.reply, { waitedMs, certainMs, startsChat });
-      if (certain !== undefined && attempt.guids.length === 0) return { result: certain, guids: [] };
-      if (waitedMs >= limits.rowAfterReplyMs) return attempt;
+      if (certain !== undefined && seen.guids.length === 0) return { outcome: certain, guids: [] };
+      if (waitedMs >= limits.rowAfterReplyMs) return seen;
     }
-    if (now - started >= limits.replyMs + limits.rowAfterReplyMs) return attempt;
+    if (now - started >= limits.replyMs + limits.rowAfterReplyMs) return seen;
     await clock.sleep(POLL_MS, arrived === undefined ? arrival.signal : undefined);
   }
 }
 
-function read(store: MessageStore, expected: Expected, reply: Reply | undefined): Attempt {
+function read(store: MessageStore, expected: Expected, reply: Reply | undefined): CallOutcome {
   try {
     const { message, destination, since } = expected;
     const rows = findSentRows(store, message, destination, since);
     const guids = rows?.here.map((row) => row.guid) ?? [];
-    return { result: outcomeOfRows(onlyNamed(rows, reply), store), guids };
+    return { outcome: outcomeOfRows(onlyNamed(rows, reply), store), guids };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     const message = `outcome unknown: the message store cannot be read (${error.problem})`;
-    return { result: { result: 'unknown', code: 'TIMEOUT', message }, guids: [] };
+    return { outcome: { state: 'unknown', code: 'TIMEOUT', message }, guids: [] };
   }
 }
 

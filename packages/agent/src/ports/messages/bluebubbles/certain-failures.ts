@@ -1,5 +1,6 @@
-import type { SendFailure } from '../messages.ts';
 import type { Reply } from './server-client.ts';
+import { failed } from '../../../outcome.ts';
+import type { Failed } from '../../../outcome.ts';
 
 /** `error.message` of responses that the server gives before it gives Messages anything. All others can follow a send. */
 const BEFORE_ANY_SEND: readonly (readonly [pattern: RegExp, message: string])[] = [
@@ -33,7 +34,7 @@ interface Waited {
 export function certainFailure(
   reply: Reply,
   { waitedMs, certainMs, startsChat = false }: Waited,
-): SendFailure | undefined {
+): Failed | undefined {
   const failure = refusalOf(reply, startsChat);
   return waitedMs >= (isUnread(reply) ? 0 : certainMs) ? failure : undefined;
 }
@@ -43,22 +44,22 @@ function isUnread(reply: Reply): boolean {
   return reply.kind === 'unreachable' || reply.status === 401 || reply.status === 403;
 }
 
-function refusalOf(reply: Reply, startsChat: boolean): SendFailure | undefined {
-  if (reply.kind === 'unreachable') return failed('BlueBubbles is not running. Start it on this Mac.');
+function refusalOf(reply: Reply, startsChat: boolean): Failed | undefined {
+  if (reply.kind === 'unreachable') return notSent('BlueBubbles is not running. Start it on this Mac.');
   // A path that the server does not have. The other kind of 404 is about a row, which may come later.
   const error = reply.kind === 'reply' ? reply.error : '';
   if (reply.status === 404 && !/database/i.test(error))
-    return failed('BlueBubbles does not offer this call. Update it to 1.9 or newer.');
+    return notSent('BlueBubbles does not offer this call. Update it to 1.9 or newer.');
   if (reply.kind === 'lost') return undefined;
   const { status } = reply;
   if (status === 401 || status === 403)
-    return failed('BlueBubbles rejected the password. Save the right one in the password file.');
+    return notSent('BlueBubbles rejected the password. Save the right one in the password file.');
   if (status === 400)
-    return /already queued/.test(error) ? undefined : failed('BlueBubbles rejected the request as invalid.');
+    return /already queued/.test(error) ? undefined : notSent('BlueBubbles rejected the request as invalid.');
   const known = (startsChat ? BEFORE_ANY_SEND : BEFORE_SEND_TO_CHAT).find(([pattern]) => pattern.test(error));
-  return status === 500 && known !== undefined ? failed(known[1]) : undefined;
+  return status === 500 && known !== undefined ? notSent(known[1]) : undefined;
 }
 
-function failed(why: string): SendFailure {
-  return { result: 'failed', code: 'IMESSAGE_ERROR', message: `${why} Nothing was sent.` };
+function notSent(why: string): Failed {
+  return failed('IMESSAGE_ERROR', `${why} Nothing was sent.`);
 }

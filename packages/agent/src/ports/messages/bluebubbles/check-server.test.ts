@@ -71,12 +71,12 @@ describe('a check of BlueBubbles', () => {
       signedIn: true,
       services: ['iMessage', 'SMS'],
     });
-    expect(findings.map((finding) => `${finding.check} ${finding.verdict}`)).toEqual([
-      'BlueBubbles ok',
-      'Version ok',
-      'Private API ok',
-      'Helper ok',
-      'Account ok',
+    expect(findings.map((finding) => `${finding.check} ${finding.state}`)).toEqual([
+      'BlueBubbles pass',
+      'Version pass',
+      'Private API pass',
+      'Helper pass',
+      'Account pass',
     ]);
   });
 
@@ -96,7 +96,7 @@ describe('a check of BlueBubbles', () => {
     await server.control.configure(settings);
     const found = await check();
     expect(found.state).toBe(state);
-    const problem = found.findings.find(({ verdict }) => verdict === 'failure');
+    const problem = found.findings.find((finding) => finding.state === 'fail');
     expect(JSON.stringify(problem)).toContain(part);
     expect(problem?.next).toBeDefined();
   });
@@ -105,12 +105,12 @@ describe('a check of BlueBubbles', () => {
     await server.control.configure({ infoFails: true });
     const { state, findings } = await check();
     expect(state).toBe('ready');
-    expect(findings.find((finding) => finding.check === 'Version')).toMatchObject({ verdict: 'warning' });
+    expect(findings.find((finding) => finding.check === 'Version')).toMatchObject({ state: 'warn' });
   });
 
   it('says that the password is wrong, and does not quote it', async () => {
     const found = await check(server.url, 'wrong-one');
-    expect(found).toMatchObject({ state: 'refused', findings: [{ detail: 'the password is wrong' }] });
+    expect(found).toMatchObject({ state: 'refused', findings: [{ sentence: 'the password is wrong' }] });
     expect(JSON.stringify(found)).not.toContain('wrong-one');
   });
 
@@ -123,7 +123,7 @@ describe('a check of BlueBubbles', () => {
     const url = await otherProgram(handle);
     expect(await check(url)).toMatchObject({
       state: 'refused',
-      findings: [{ detail: expect.stringContaining('another program') }],
+      findings: [{ sentence: expect.stringContaining('another program') }],
     });
     expect(await findBlueBubbles(systemClock, url)).toBe('other_program');
   });
@@ -132,7 +132,7 @@ describe('a check of BlueBubbles', () => {
     const url = await otherProgram((_, response) => response.end(JSON.stringify({ status: 200, data })));
     const { state, findings } = await check(url);
     expect(state).toBe('waiting');
-    expect(findings.at(-1)).toMatchObject({ check: 'Helper', verdict: 'failure' });
+    expect(findings.at(-1)).toMatchObject({ check: 'Helper', state: 'fail' });
   });
 
   it('does not use a port that speaks TLS', async () => {
@@ -150,7 +150,7 @@ describe('a check of BlueBubbles', () => {
     const url = `http://127.0.0.1:${await listen(other)}`;
     await closeHttp(other);
     expect(await findBlueBubbles(systemClock, url)).toBe('absent');
-    expect(await check(url)).toMatchObject({ state: 'waiting', findings: [{ detail: 'not running' }] });
+    expect(await check(url)).toMatchObject({ state: 'waiting', findings: [{ sentence: 'not running' }] });
   });
 });
 
@@ -180,7 +180,7 @@ describe('the engine', () => {
     });
     const nowhere = { to: 'chat', chatId: 4711 } as const;
     expect(await messages.send({ kind: 'text', text: 'Hi' }, nowhere)).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('Helper'),
     });
     await server.control.configure({ helpers: 1 });
@@ -209,7 +209,7 @@ describe('what this Mac has shown', () => {
     expect([features.state('replies'), features.state('reactions')]).toEqual(['untested', 'works']);
     features.failed('replies');
     expect(features.state('replies')).toBe('failed');
-    expect(featureFindings(features).map(({ verdict }) => verdict)).toEqual(['warning', 'ok']);
+    expect(featureFindings(features).map(({ state }) => state)).toEqual(['warn', 'pass']);
     now = 25 * 3600_000;
     expect(features.state('replies')).toBe('untested');
     features.failed('replies');
@@ -223,8 +223,8 @@ describe('what this Mac has shown', () => {
     features.sentTwice();
     features.sentTwice();
     expect(featureFindings(features).at(-1)).toMatchObject({
-      verdict: 'warning',
-      detail: expect.stringContaining('2 messages'),
+      state: 'warn',
+      sentence: expect.stringContaining('2 messages'),
       next: expect.stringContaining('helpers'),
     });
   });
@@ -234,9 +234,9 @@ describe('what this Mac has shown', () => {
     const row = (fromMe: boolean, sentAt: number) => ({ fromMe, sentAt }) as StoredRow;
     const store = { newestRowid: () => 2, rowsAfter: () => [row(true, 1000), row(false, 2000)] };
     expect(activityFinding(store, week)).toMatchObject({
-      verdict: 'ok',
-      detail: expect.stringContaining('sent: 1970-01-01T00:00:01.000Z, received: 1970-01-01T00:00:02.000Z'),
+      state: 'pass',
+      sentence: expect.stringContaining('sent: 1970-01-01T00:00:01.000Z, received: 1970-01-01T00:00:02.000Z'),
     });
-    expect(activityFinding(store, week + 2001)).toMatchObject({ verdict: 'warning' });
+    expect(activityFinding(store, week + 2001)).toMatchObject({ state: 'warn' });
   });
 });

@@ -1,4 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
+import { counted } from '@footbridge/runtime/counted';
+import { fail, pass, warn } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
 
 import type { MessageStore, ServiceName } from '../messages.ts';
 import type { Features } from './features.ts';
@@ -7,17 +10,8 @@ import type { Reply } from './server-client.ts';
 
 export const DEFAULT_BLUEBUBBLES_URL = 'http://127.0.0.1:1234';
 
-/** One line of `doctor`. */
-export interface BlueBubblesFinding {
-  readonly check: string;
-  readonly verdict: 'ok' | 'warning' | 'failure';
-  readonly detail: string;
-  /** What to do next. */
-  readonly next?: string;
-}
-
 export interface ServerCheck {
-  readonly findings: readonly BlueBubblesFinding[];
+  readonly findings: readonly Finding[];
   /**
    * `ready`: it can send. `waiting`: it may become ready by itself. `refused`: its settings must be changed first, and the agent
    * does not start with them.
@@ -72,11 +66,11 @@ export async function checkServer(client: ServerClient): Promise<ServerCheck> {
   const ping = await client.get('/ping', PING_TIMEOUT_MS);
   const problem = checkPing(ping);
   if (problem !== undefined) return problem;
-  const running: BlueBubblesFinding = { check: 'BlueBubbles', verdict: 'ok', detail: 'running on this Mac' };
+  const running = pass('BlueBubbles', 'running on this Mac');
   const info = readInfo(await client.get('/server/info', INFO_TIMEOUT_MS));
   const version = checkVersion(info.version);
   const known = { ...(info.version !== undefined && { version: info.version }) };
-  if (version.verdict === 'failure') return { findings: [running, version], state: 'refused', ...known };
+  if (version.state === 'fail') return { findings: [running, version], state: 'refused', ...known };
   if (info.privateApi === false)
     return { findings: [running, version, NO_PRIVATE_API], state: 'refused', ...known };
   // `helper_connected` of /server/info also counts the helper of FaceTime. Only a call through the helper is a proof.
@@ -108,22 +102,26 @@ function isFromHelper(reply: Reply): reply is Extract<Reply, { kind: 'reply' }> 
 }
 
 /** The label of features that work on some Macs only, and what this Mac has shown. */
-export function featureFindings(features: Pick<Features, 'state' | 'copies'>): BlueBubblesFinding[] {
-  const findings = (['replies', 'reactions'] as const).map((feature): BlueBubblesFinding => {
+export function featureFindings(features: Pick<Features, 'state' | 'copies'>): Finding[] {
+  const findings = (['replies', 'reactions'] as const).map((feature): Finding => {
     const check = feature === 'replies' ? 'Replies' : 'Reactions';
     const state = features.state(feature);
-    if (state === 'works') return { check, verdict: 'ok', detail: 'worked on this Mac' };
-    if (state === 'untested')
-      return { check, verdict: 'ok', detail: 'not used on this Mac yet; on macOS 26 they may not work' };
-    const next = 'Update BlueBubbles and its helper; they are tried again after a day';
-    return { check, verdict: 'warning', detail: 'failed on this Mac and are not used', next };
+    if (state === 'works') return pass(check, 'worked on this Mac');
+    if (state === 'untested') return pass(check, 'not used on this Mac yet; on macOS 26 they may not work');
+    return warn(
+      check,
+      'failed on this Mac and are not used',
+      'Update BlueBubbles and its helper; they are tried again after a day',
+    );
   });
   const { copies } = features;
   if (copies === undefined) return findings;
-  const next =
-    'Several helpers are connected to Messages: remove all but the one that BlueBubbles installs, then restart Messages';
-  const detail = `BlueBubbles sent ${copies.count} messages more than once, last on ${new Date(copies.at).toISOString()}`;
-  return [...findings, { check: 'Copies', verdict: 'warning', detail, next }];
+  const found = warn(
+    'Copies',
+    `BlueBubbles sent ${counted(copies.count, 'message')} more than once, last on ${new Date(copies.at).toISOString()}`,
+    'Several helpers are connected to Messages: remove all but the one that BlueBubbles installs, then restart Messages',
+  );
+  return [...findings, found];
 }
 
 const RECENT_ROWS = 500;
@@ -133,40 +131,41 @@ const QUIET_MS = 7 * 24 * 3600_000;
 export function activityFinding(
   store: Pick<MessageStore, 'newestRowid' | 'rowsAfter'>,
   now: number,
-): BlueBubblesFinding {
+): Finding {
   const rows = store.rowsAfter(Math.max(0, store.newestRowid() - RECENT_ROWS), RECENT_ROWS);
   const newest = (fromMe: boolean): number | undefined =>
     rows.findLast((row) => row.fromMe === fromMe && row.sentAt !== undefined)?.sentAt;
   const [sent, received] = [newest(true), newest(false)];
   const tell = (at: number | undefined): string => (at === undefined ? 'none' : new Date(at).toISOString());
-  const detail = `last message sent: ${tell(sent)}, received: ${tell(received)}`;
+  const sentence = `last message sent: ${tell(sent)}, received: ${tell(received)}`;
   const isQuiet = now - Math.max(sent ?? 0, received ?? 0) > QUIET_MS;
-  if (!isQuiet) return { check: 'Activity', verdict: 'ok', detail };
-  const next = 'Send a text to this Mac from a phone, and look whether it appears in Messages';
-  return { check: 'Activity', verdict: 'warning', detail, next };
+  return isQuiet
+    ? warn(
+        'Activity',
+        sentence,
+        'Send a text to this Mac from a phone, and check that it appears in Messages',
+      )
+    : pass('Activity', sentence);
 }
 
-const PRIVATE_API: BlueBubblesFinding = { check: 'Private API', verdict: 'ok', detail: 'turned on' };
-const NO_PRIVATE_API: BlueBubblesFinding = {
-  check: 'Private API',
-  verdict: 'failure',
-  detail: `turned off. ${WHY_PRIVATE_API}`,
-  next: `Turn on the Private API in BlueBubbles (it needs System Integrity Protection off), ${OR_NATIVE}`,
-};
-const HELPER: BlueBubblesFinding = { check: 'Helper', verdict: 'ok', detail: 'connected to Messages' };
-const NO_HELPER: BlueBubblesFinding = {
-  check: 'Helper',
-  verdict: 'failure',
-  detail: 'the helper of the Private API does not respond, so nothing can be sent',
-  next: 'Open Messages and restart BlueBubbles; on macOS 26 its helper may need an update',
-};
-const SIGNED_IN: BlueBubblesFinding = { check: 'Account', verdict: 'ok', detail: 'signed in to iMessage' };
-const SIGNED_OUT: BlueBubblesFinding = {
-  check: 'Account',
-  verdict: 'failure',
-  detail: 'Messages is not signed in to iMessage',
-  next: 'Sign in to iMessage in the settings of Messages',
-};
+const PRIVATE_API = pass('Private API', 'turned on');
+const NO_PRIVATE_API = fail(
+  'Private API',
+  `turned off. ${WHY_PRIVATE_API}`,
+  `Turn on the Private API in BlueBubbles (it needs System Integrity Protection off), ${OR_NATIVE}`,
+);
+const HELPER = pass('Helper', 'connected to Messages');
+const NO_HELPER = fail(
+  'Helper',
+  'the helper of the Private API does not respond, so nothing can be sent',
+  'Open Messages and restart BlueBubbles; on macOS 26 its helper may need an update',
+);
+const SIGNED_IN = pass('Account', 'signed in to iMessage');
+const SIGNED_OUT = fail(
+  'Account',
+  'Messages is not signed in to iMessage',
+  'Sign in to iMessage in the settings of Messages',
+);
 
 function checkPing(ping: Reply): ServerCheck | undefined {
   if (ping.kind === 'unreachable')
@@ -198,8 +197,8 @@ function checkPing(ping: Reply): ServerCheck | undefined {
   return unusable('waiting', `/ping failed with ${ping.status}`, 'Restart BlueBubbles');
 }
 
-function unusable(state: 'waiting' | 'refused', detail: string, next: string): ServerCheck {
-  return { findings: [{ check: 'BlueBubbles', verdict: 'failure', detail, next }], state };
+function unusable(state: 'waiting' | 'refused', sentence: string, next: string): ServerCheck {
+  return { findings: [fail('BlueBubbles', sentence, next)], state };
 }
 
 function readInfo(reply: Reply): { version?: string; privateApi?: boolean } {
@@ -211,20 +210,18 @@ function readInfo(reply: Reply): { version?: string; privateApi?: boolean } {
   };
 }
 
-function checkVersion(version: string | undefined): BlueBubblesFinding {
+function checkVersion(version: string | undefined): Finding {
   // /server/info fails on some stores. The helper is checked in any case.
   if (version === undefined)
-    return {
-      check: 'Version',
-      verdict: 'warning',
-      detail: 'unknown: BlueBubbles does not report it',
-      next: 'Make sure that BlueBubbles is 1.9 or newer',
-    };
+    return warn(
+      'Version',
+      'unknown: BlueBubbles does not report it',
+      'Make sure that BlueBubbles is 1.9 or newer',
+    );
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isOld = major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]);
-  if (!isOld) return { check: 'Version', verdict: 'ok', detail: version };
-  const next = 'Update BlueBubbles to 1.9 or newer';
-  return { check: 'Version', verdict: 'failure', detail: `${version} is too old`, next };
+  if (!isOld) return pass('Version', version);
+  return fail('Version', `${version} is too old`, 'Update BlueBubbles to 1.9 or newer');
 }
 
 function readAccount(data: unknown): { signedIn: boolean; services: ServiceName[] } {

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 
 import type { Clock } from '@footbridge/runtime/clock';
+import { fail, pass } from '@footbridge/runtime/finding';
+import type { Finding } from '@footbridge/runtime/finding';
 
 import { ConfigurationError } from '../../../errors.ts';
 import { MacStore } from '../macos/mac-store.ts';
 import { StoreUnavailableError } from '../messages.ts';
 import type { StoreMemory } from '../store-generation.ts';
 import { activityFinding, checkBlueBubbles, featureFindings } from './check-server.ts';
-import type { BlueBubblesFinding } from './check-server.ts';
 import { Features } from './features.ts';
 import { readPasswordFile } from './password-file.ts';
 
@@ -21,22 +22,21 @@ export interface ExamineOptions {
 }
 
 /** Returns everything that `doctor` says about BlueBubbles: the server, the features of this Mac, and recent messages. */
-export async function examineBlueBubbles(options: ExamineOptions): Promise<BlueBubblesFinding[]> {
+export async function examineBlueBubbles(options: ExamineOptions): Promise<Finding[]> {
   const { url, passwordFile, features, home, clock } = options;
   let password: string;
   try {
     password = readPasswordFile(passwordFile);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const next = 'Run footbridge-agent setup, which asks for the password';
-    return [{ check: 'Password', verdict: 'failure', detail: error.message, next }];
+    return [fail('Password', error.message, 'Run footbridge-agent setup, which asks for the password')];
   }
   const { findings } = await checkBlueBubbles({ url, password, clock });
   const shown = featureFindings(new Features(features, clock));
   return [...findings, ...shown, activityOf(home, clock.now())];
 }
 
-function activityOf(home: string, now: number): BlueBubblesFinding {
+function activityOf(home: string, now: number): Finding {
   const forget: StoreMemory = { load: () => undefined, save: () => undefined };
   const store = new MacStore({ home, messages: join(home, 'Library/Messages') }, forget);
   try {
@@ -45,10 +45,12 @@ function activityOf(home: string, now: number): BlueBubblesFinding {
     if (!(error instanceof StoreUnavailableError)) throw error;
     // The agent has its own permission, and reports the age of the newest message.
     if (error.problem === 'denied')
-      return { check: 'Activity', verdict: 'ok', detail: 'not read: this Terminal has no Full Disk Access' };
-    const next = 'Grant Full Disk Access to the agent, and open Messages once';
-    const detail = `the message store cannot be read (${error.problem})`;
-    return { check: 'Activity', verdict: 'failure', detail, next };
+      return pass('Activity', 'not read: this Terminal has no Full Disk Access');
+    return fail(
+      'Activity',
+      `the message store cannot be read (${error.problem})`,
+      'Grant Full Disk Access to the agent, and open Messages once',
+    );
   } finally {
     store.close();
   }

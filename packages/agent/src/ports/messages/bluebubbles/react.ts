@@ -1,9 +1,9 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
+import { failed } from '../../../outcome.ts';
 import type { MessageStore, OwnReaction, PressResult, TapbackPress } from '../messages.ts';
 import type { Limits } from './await-outcome.ts';
 import { certainFailure } from './certain-failures.ts';
-import { failed } from './resolve-address.ts';
 import type { Reply, ServerClient } from './server-client.ts';
 
 export interface ReactDeps {
@@ -48,12 +48,12 @@ export async function react(press: TapbackPress, deps: ReactDeps): Promise<Press
     arrival.abort();
   });
   for (;;) {
-    if (isActive() !== wasActive) return { result: 'pressed' };
+    if (isActive() !== wasActive) return { state: 'pressed' };
     if (arrived !== undefined) {
       const waitedMs = clock.monotonic() - arrived.at;
       const certain = certainFailure(arrived.reply, { waitedMs, certainMs: limits.certainMs });
-      if (certain !== undefined) return { result: 'failed', code: certain.code, message: certain.message };
-      if (waitedMs >= limits.rowAfterReplyMs) return { result: 'pressed' };
+      if (certain !== undefined) return certain;
+      if (waitedMs >= limits.rowAfterReplyMs) return { state: 'pressed' };
     }
     await clock.sleep(POLL_MS, arrived === undefined ? arrival.signal : undefined);
   }

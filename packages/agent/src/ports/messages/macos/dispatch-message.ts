@@ -1,12 +1,14 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { OutgoingMessage, SendFailure } from '../messages.ts';
+import type { OutgoingMessage } from '../messages.ts';
 import type { LastDispatch } from './last-dispatch.ts';
 import type { Osascript, ProgramRecord } from './osascript.ts';
 import { SEND } from './bundled-programs.ts';
 import type { SendInput, SendLine } from './programs/send.ts';
 import type { Target } from './resolve-target.ts';
-import { eventFailure, failed, isNotRunning, isRefusal, unresolvedFailure } from './send-errors.ts';
+import { eventFailure, isNotRunning, isRefusal, unresolvedFailure } from './send-errors.ts';
+import { failed } from '../../../outcome.ts';
+import type { Failed } from '../../../outcome.ts';
 
 export interface DispatchDeps {
   readonly osascript: Osascript;
@@ -22,7 +24,7 @@ export interface DispatchDeps {
 
 export type Dispatched =
   /** Messages got the message, or may have got it. With `failure` it most likely did not: that is the outcome unless a row appears. */
-  { readonly result: 'dispatched'; readonly failure?: SendFailure } | SendFailure;
+  { readonly state: 'dispatched'; readonly failure?: Failed } | Failed;
 
 /** An Apple event may wait for a permission prompt. macOS takes an unanswered prompt of two minutes for a denial. */
 const PROGRAM_TIMEOUT_MS = 150_000;
@@ -76,17 +78,17 @@ async function runProgram(
   const last = steps.at(-1);
   if (end === 'not_started')
     return failed('IMESSAGE_ERROR', 'osascript cannot be started. Nothing was sent.');
-  if (end === 'overflowed') return { result: 'dispatched' };
+  if (end === 'overflowed') return { state: 'dispatched' };
   if (steps.some(({ step }) => step === 'dispatching')) {
     const isRefused = last?.step === 'error' && isRefusal(last.number);
-    return { result: 'dispatched', ...(isRefused && { failure: eventFailure(last.number) }) };
+    return { state: 'dispatched', ...(isRefused && { failure: eventFailure(last.number) }) };
   }
   if (last?.step === 'unresolved') return unresolvedFailure(last.reason);
   if (last?.step === 'error') return last.number;
   if (end === 'stopped') return failed('IMESSAGE_ERROR', NO_RESPONSE);
   // The program always reports what it did, so this was not it.
   const failure = failed('IMESSAGE_ERROR', 'osascript did not run as expected. Nothing was sent.');
-  return { result: 'dispatched', failure };
+  return { state: 'dispatched', failure };
 }
 
 const NO_RESPONSE =

@@ -9,10 +9,11 @@ import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { FILE_FOLDERS } from '../messages.ts';
-import type { Messages, OutgoingMessage, SendResult } from '../messages.ts';
+import type { Messages, OutgoingMessage } from '../messages.ts';
 import { messagesContract } from '../messages.contract.ts';
 import { emptyMemory, readingContract } from '../reading.contract.ts';
 import { MacMessages } from './mac-messages.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -70,10 +71,10 @@ describe('the engine for macOS', () => {
     await macos.messages.settled();
     const direct = messages.store.directChat(ANNA, 'iMessage');
     expect(await messages.send(text('One'), { to: 'chat', chatId: direct?.id ?? 0 })).toMatchObject({
-      result: 'sent',
+      state: 'delivered',
     });
     const group = { to: 'group', recipients: [BERT, ANNA], service: 'iMessage' } as const;
-    expect(await messages.send(text('Two'), group)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text('Two'), group)).toMatchObject({ state: 'delivered' });
     expect(await macos.messages.sent()).toMatchObject([
       { to: { service: 'iMessage', handle: ANNA }, text: 'One' },
       { to: { chatId: expect.stringContaining(';+;') }, text: 'Two' },
@@ -81,7 +82,7 @@ describe('the engine for macOS', () => {
   });
 
   it('stages a file where Messages can read it, under its name', async () => {
-    expect(await toAnna(await file('report.txt'))).toMatchObject({ result: 'sent' });
+    expect(await toAnna(await file('report.txt'))).toMatchObject({ state: 'delivered' });
     const [sent] = await macos.messages.sent();
     expect(sent?.file).toMatchObject({
       name: 'report.txt',
@@ -93,9 +94,9 @@ describe('the engine for macOS', () => {
     const anna = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     const photo = await file('photo.png');
     for (const folder of FILE_FOLDERS)
-      expect(await messages.send(photo, anna, { folder })).toMatchObject({ result: 'sent' });
+      expect(await messages.send(photo, anna, { folder })).toMatchObject({ state: 'delivered' });
     await macos.messages.configure({ sends: { error: 25 } });
-    expect(await messages.send(photo, anna, { folder: 'messages' })).toMatchObject({ result: 'failed' });
+    expect(await messages.send(photo, anna, { folder: 'messages' })).toMatchObject({ state: 'failed' });
     const paths = (await macos.messages.sent()).map((sent) => sent.file?.path);
     expect(paths).toEqual([
       expect.stringContaining('Library/Messages/.send-staging'),
@@ -108,15 +109,15 @@ describe('the engine for macOS', () => {
 
   it('W1 says that a person is not on iMessage only when the row says so', async () => {
     await macos.messages.configure({ notOnIMessage: [ANNA] });
-    expect(await toAnna(text('Hello'))).toMatchObject({ result: 'failed', notOnIMessage: true });
-    expect(await toAnna(text('Hello'), 'SMS')).toMatchObject({ result: 'sent' });
+    expect(await toAnna(text('Hello'))).toMatchObject({ state: 'failed', notOnIMessage: true });
+    expect(await toAnna(text('Hello'), 'SMS')).toMatchObject({ state: 'delivered' });
   });
 
   it('sends nothing while the store cannot be read', async () => {
     await macos.messages.remove();
     const engine = await open();
     expect(await toAnna(text('Hello'), 'iMessage', engine)).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       message: expect.stringContaining('absent'),
     });
     expect(await sends()).toBe(0);
@@ -131,8 +132,8 @@ describe('the engine for macOS', () => {
       'COMPOSE_FAILED',
     ],
   ])('refuses %s and sends nothing instead', async (_, message, code) => {
-    const result: SendResult = await toAnna(message);
-    expect(result).toMatchObject({ result: 'failed', code });
+    const result: Outcome = await toAnna(message);
+    expect(result).toMatchObject({ state: 'failed', code });
     expect(await sends()).toBe(0);
   });
 });

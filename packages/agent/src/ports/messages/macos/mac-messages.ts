@@ -7,7 +7,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { MessagesFolders } from '../attachment-files.ts';
 import { majorOf, MIN_MACOS } from '../feature-versions.ts';
-import { MacReader } from '../messages-macos.ts';
+import { MacReader } from './mac-reader.ts';
 import type { MessagesShape } from '../messages-shape.ts';
 import { StoreUnavailableError } from '../messages.ts';
 import type {
@@ -23,7 +23,6 @@ import type {
   PressResult,
   RowGuard,
   SendOptions,
-  SendResult,
   ServiceName,
   StoredAttachment,
   TapbackPress,
@@ -38,8 +37,9 @@ import { readMacosVersion } from './macos-version.ts';
 import { Osascript } from './osascript.ts';
 import { recoverOutcome } from './recover-outcome.ts';
 import { requestPermission } from './request-permission.ts';
-import { failed } from './send-errors.ts';
-import { sendMessage } from './send-message.ts';
+import { failed } from '../../../outcome.ts';
+import { sendByEvent } from './send-by-event.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const run = promisify(execFile);
 const COMMAND_TIMEOUT_MS = 30_000;
@@ -156,13 +156,13 @@ export class MacMessages implements Messages {
     message: OutgoingMessage,
     destination: Destination,
     { onDispatched, folder }: SendOptions = {},
-  ): Promise<SendResult> {
+  ): Promise<Outcome> {
     if (message.kind === 'sticker')
       return failed('COMPOSE_FAILED', 'macOS offers no way to send a sticker. Nothing was sent.');
     if (this.#needsScreen(message, destination)) return this.#sendOnScreen(message, destination);
     this.#sending = new AbortController();
     const { messages, container, pictures } = this.#stagingFolders;
-    const result = await sendMessage(message, destination, {
+    const result = await sendByEvent(message, destination, {
       ...this.#deps,
       givenUp: this.#sending.signal,
       lastDispatch: this.#lastDispatch,
@@ -172,12 +172,12 @@ export class MacMessages implements Messages {
     });
     // Only a selftest uses it, so no later send would remove the file.
     if (folder === 'pictures') await rm(pictures, { recursive: true, force: true });
-    if (result.result === 'sent') this.#automation = 'granted';
+    if (result.state === 'delivered') this.#automation = 'granted';
     else if (result.code === 'AX_DENIED') this.#automation = 'denied';
     return result;
   }
 
-  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<SendResult> {
+  outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome> {
     // A send that is still waiting for Messages must not go on once its outcome is decided.
     this.#sending.abort();
     const { clock } = this.#options;
@@ -238,7 +238,7 @@ export class MacMessages implements Messages {
     }
   }
 
-  async #sendOnScreen(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+  async #sendOnScreen(message: OutgoingMessage, destination: Destination): Promise<Outcome> {
     if (!this.#options.uiAutomation) return UI_AUTOMATION_DISABLED;
     const result = await sendOnScreen(message, destination, this.#deps);
     this.#accessibility = accessibilityAfter(result, this.#accessibility);
@@ -253,9 +253,9 @@ const UI_AUTOMATION_DISABLED = failed(
 
 /** Returns what an action on the screen showed about the permission. */
 function accessibilityAfter(
-  result: SendResult | PressResult,
+  result: Outcome | PressResult,
   before: 'granted' | 'denied' | undefined,
 ): 'granted' | 'denied' | undefined {
-  if (result.result === 'sent' || result.result === 'pressed') return 'granted';
+  if (result.state === 'delivered' || result.state === 'pressed') return 'granted';
   return 'code' in result && result.code === 'AX_DENIED' ? 'denied' : before;
 }

@@ -30,7 +30,7 @@ describe('the shape of the windows', () => {
   it.each(MACOS_VERSIONS)('has the labels and elements of macOS %i, without content', async (version) => {
     const { mac, guid } = await showing(version);
     const windows = await mac.shape().windows(guid);
-    if ('result' in windows) throw new Error(windows.message);
+    if ('state' in windows) throw new Error(windows.message);
     expect(windows.language).toBe('en');
     expect(windows.labels).toMatchObject({
       'Accessibility acknowledgment.type.heart': 'Heart',
@@ -64,7 +64,7 @@ describe('the shape of the windows', () => {
   it('says why they could not be read', async () => {
     const { mac, guid } = await showing(26);
     mac.screen.configure({ isTrusted: false });
-    expect(await mac.shape().windows(guid)).toMatchObject({ result: 'failed', code: 'AX_DENIED' });
+    expect(await mac.shape().windows(guid)).toMatchObject({ state: 'failed', code: 'AX_DENIED' });
     expect(await mac.shape().windows('unknown')).toMatchObject({ code: 'TARGET_NOT_FOUND' });
   });
 });
@@ -95,5 +95,5 @@ it('compares the chats of the store with the live ones by the form of their ids'
   const live = await messages.shape.liveChats();
   expect(live).toEqual({ sameId: 100, forms: { 'any;-;': 50, 'any;+;': 50 } });
   await macos.messages.configure({ faults: [{ event: 'chats', error: -1743 }] });
-  expect(await messages.shape.liveChats()).toMatchObject({ result: 'failed', code: 'AX_DENIED' });
+  expect(await messages.shape.liveChats()).toMatchObject({ state: 'failed', code: 'AX_DENIED' });
 });

@@ -7,17 +7,18 @@ import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { MacReader } from '../messages-macos.ts';
+import { MacReader } from './mac-reader.ts';
 import { StoreUnavailableError } from '../messages.ts';
-import type { Destination, MessageStore, OutgoingMessage, SendResult } from '../messages.ts';
+import type { Destination, MessageStore, OutgoingMessage } from '../messages.ts';
 import { LastDispatch } from './last-dispatch.ts';
 import { recoverOutcome } from './recover-outcome.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const ANNA = '+15550100001';
 const TO_ANNA = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
 const HELLO = { kind: 'text', text: 'Hello' } as const;
 const FILE = { kind: 'file', file: { path: '/a.heic', name: 'a.heic', mime: 'image/heic' } } as const;
-const NOT_SENT = { result: 'failed', code: 'INTERNAL_ERROR' };
+const NOT_SENT = { state: 'failed', code: 'INTERNAL_ERROR' };
 
 const cleanup = createCleanup();
 let app: MessagesApp;
@@ -41,12 +42,10 @@ const recover = (
   message: OutgoingMessage = HELLO,
   destination: Destination = TO_ANNA,
   since = reader.store.position(),
-): Promise<SendResult> =>
+): Promise<Outcome> =>
   recoverOutcome(message, destination, since, { store: reader.store, clock, lastDispatch: record });
-const recovered = (
-  message: OutgoingMessage = HELLO,
-  destination: Destination = TO_ANNA,
-): Promise<SendResult> => clock.skipThrough(recover(message, destination));
+const recovered = (message: OutgoingMessage = HELLO, destination: Destination = TO_ANNA): Promise<Outcome> =>
+  clock.skipThrough(recover(message, destination));
 
 /** Writes a message of the owner. */
 async function writeOwn(message: { text: string; attachments?: (typeof PHOTO)[] }): Promise<void> {
@@ -72,7 +71,7 @@ describe('M4 an interrupted send', () => {
     record.begin({ kind: 'text', text: 'Line check' }, reader.store.position());
     record.started(deadPid());
     write('unresolved');
-    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 was not made when its program did not get its input', async () => {
@@ -94,7 +93,7 @@ describe('M4 an interrupted send', () => {
     record.begin(HELLO, reader.store.position());
     record.started(deadPid());
     write('dispatching');
-    expect(await recovered()).toMatchObject({ result: 'unknown' });
+    expect(await recovered()).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 of a file is unknown when the file that was downloaded again has another name', async () => {
@@ -103,7 +102,7 @@ describe('M4 an interrupted send', () => {
     record.started(deadPid());
     write('dispatching');
     const renamed = { kind: 'file', file: { ...file, name: 'export-2.png' } } as const;
-    expect(await recovered(renamed)).toMatchObject({ result: 'unknown' });
+    expect(await recovered(renamed)).toMatchObject({ state: 'unknown' });
   });
 
   it.each([
@@ -124,7 +123,7 @@ describe('M4 an interrupted send', () => {
     const before = new LastDispatch(record.path, () => 1_000);
     before.begin(HELLO, reader.store.position());
     before.started(deadPid());
-    expect(await recovered()).toMatchObject({ result: 'unknown' });
+    expect(await recovered()).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 is unknown after a restart of the Mac that may have lost its record and left an earlier one', async () => {
@@ -133,7 +132,7 @@ describe('M4 an interrupted send', () => {
       reader.store.position(),
     );
     await writeOwn({ text: 'Earlier' });
-    expect(await recovered()).toMatchObject({ result: 'unknown' });
+    expect(await recovered()).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 is not mistaken for an earlier one whose program still runs', async () => {
@@ -149,23 +148,23 @@ describe('M4 an interrupted send', () => {
   it('M4 is unknown while its program runs, and found when the program goes on', async () => {
     record.begin(HELLO, reader.store.position());
     record.started(process.pid);
-    expect(await recovered()).toMatchObject({ result: 'unknown' });
+    expect(await recovered()).toMatchObject({ state: 'unknown' });
     const outcome = recover();
     await clock.skip(5000);
     write('dispatching');
     await clock.skip(5000);
     await writeOwn({ text: 'Hello' });
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ state: 'delivered' });
   });
 
   it('M4 that was made on the screen, or to a group, is decided by the row alone', async () => {
     const group: Destination = { to: 'group', recipients: [ANNA, '+15550100002'], service: 'iMessage' };
-    expect(await recovered(HELLO, group)).toMatchObject({ result: 'unknown' });
+    expect(await recovered(HELLO, group)).toMatchObject({ state: 'unknown' });
     expect(await recovered({ ...HELLO, effect: 'slam' })).toMatchObject({
-      result: 'unknown',
+      state: 'unknown',
     });
     expect(await recovered({ ...HELLO, replyTo: 'GUID' })).toMatchObject({
-      result: 'unknown',
+      state: 'unknown',
     });
   });
 
@@ -188,14 +187,14 @@ describe('M4 an interrupted send without a record, which a cleanup tool can remo
   it('M4 was made when its row is there', async () => {
     const outcome = recover();
     await writeOwn({ text: 'Hello' });
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ state: 'delivered' });
   });
 
   it('M4 was made when its row appears late', async () => {
     const outcome = recover();
     await clock.skip(20_000);
     await writeOwn({ text: 'Hello' });
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'sent' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ state: 'delivered' });
   });
 
   it.each([
@@ -206,7 +205,7 @@ describe('M4 an interrupted send without a record, which a cleanup tool can remo
     async (_name, message) => {
       const since = reader.store.position();
       await writeOwn({ text: '', attachments: [PHOTO] });
-      expect(await clock.skipThrough(recover(message, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+      expect(await clock.skipThrough(recover(message, TO_ANNA, since))).toMatchObject({ state: 'unknown' });
     },
   );
 
@@ -215,12 +214,12 @@ describe('M4 an interrupted send without a record, which a cleanup tool can remo
     writeFileSync(record.path, '{"content":"');
     const since = reader.store.position();
     await writeOwn({ text: 'Hello!' });
-    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 is unknown when the store was replaced', async () => {
     const since = reader.store.position() - 2 ** 32;
-    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ result: 'unknown' });
+    expect(await clock.skipThrough(recover(HELLO, TO_ANNA, since))).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 is unknown while the store cannot be read', async () => {
@@ -229,7 +228,7 @@ describe('M4 an interrupted send without a record, which a cleanup tool can remo
     };
     const store = { state: () => 'locked', generation } as unknown as MessageStore;
     const outcome = recoverOutcome(HELLO, TO_ANNA, 0, { store, clock, lastDispatch: record });
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'unknown' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ state: 'unknown' });
   });
 
   it('M4 is unknown when the store has too many new rows to read them all', async () => {
@@ -237,6 +236,6 @@ describe('M4 an interrupted send without a record, which a cleanup tool can remo
       Array.from({ length: limit }, (_, index) => ({ rowid: rowid + index + 1, fromMe: false }));
     const store = { state: () => 'readable', generation: () => 0, rowsAfter } as unknown as MessageStore;
     const outcome = recoverOutcome(HELLO, TO_ANNA, 0, { store, clock, lastDispatch: record });
-    expect(await clock.skipThrough(outcome)).toMatchObject({ result: 'unknown' });
+    expect(await clock.skipThrough(outcome)).toMatchObject({ state: 'unknown' });
   });
 });

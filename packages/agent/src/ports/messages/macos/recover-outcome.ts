@@ -2,11 +2,12 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { confirmByRow } from '../confirm-by-row.ts';
 import { isReadable } from '../messages.ts';
-import type { Destination, ExpectedMessage, MessageStore, SendResult } from '../messages.ts';
+import type { Destination, ExpectedMessage, MessageStore } from '../messages.ts';
 import { hasNoOwnRows } from '../own-rows.ts';
 import type { LastDispatch, Progress } from './last-dispatch.ts';
-import { failed } from './send-errors.ts';
+import { failed } from '../../../outcome.ts';
 import { stagedName } from './stage-file.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const POLL_MS = 100;
 /** How long a program that outlived the agent may still run. */
@@ -31,7 +32,7 @@ export async function recoverOutcome(
   destination: Destination,
   since: number,
   { store, clock, lastDispatch }: RecoveryDeps,
-): Promise<SendResult> {
+): Promise<Outcome> {
   const progress = isSentByEvent(message, destination)
     ? await programProgress(() => lastDispatch.progressOf(message, since), clock)
     : 'dispatched';
@@ -41,7 +42,7 @@ export async function recoverOutcome(
       ? message
       : { ...message, file: { ...message.file, name: stagedName(message.file.name) } };
   const result = await confirmByRow({ message: staged, destination, since, budgetMs }, { store, clock });
-  if (result.result !== 'unknown') return result;
+  if (result.state !== 'unknown') return result;
   const isNotSent = progress === 'nothing' || (progress === 'unrecorded' && isNothingStored(store, since));
   return isNotSent ? NOT_SENT : result;
 }

@@ -1,6 +1,7 @@
-import type { Chat, Destination, MessageStore, SendFailure, ServiceName } from '../messages.ts';
+import type { Chat, Destination, MessageStore, ServiceName } from '../messages.ts';
 import type { SendInput } from './programs/send.ts';
-import { failed } from './send-errors.ts';
+import { failed } from '../../../outcome.ts';
+import type { Failed } from '../../../outcome.ts';
 
 /** Whom Messages is asked to send to, and by which service. */
 export interface Target {
@@ -8,7 +9,7 @@ export interface Target {
   readonly service: ServiceName;
 }
 
-export function resolveTarget(destination: Destination, store: MessageStore): Target | SendFailure {
+export function resolveTarget(destination: Destination, store: MessageStore): Target | Failed {
   if (destination.to === 'person')
     return { to: { person: destination.handle }, service: destination.service };
   const chat =
@@ -21,7 +22,7 @@ export function resolveTarget(destination: Destination, store: MessageStore): Ta
   return { to: { group: groupIds(chat), members: chat.recipients }, service: chat.service };
 }
 
-function noChat(destination: Destination): SendFailure {
+function noChat(destination: Destination): Failed {
   if (destination.to === 'group')
     return failed(
       'IMESSAGE_GROUP_INVALID_RECIPIENTS',

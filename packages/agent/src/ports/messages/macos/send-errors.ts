@@ -1,7 +1,8 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 
-import type { SendFailure, StoreUnavailableError } from '../messages.ts';
 import type { SendLine } from './programs/send.ts';
+import { failed } from '../../../outcome.ts';
+import type { Failed } from '../../../outcome.ts';
 
 /** Apple event errors that occur before anything is sent, by number. */
 const EVENT_ERRORS: Readonly<Record<number, { readonly code: StatusCode; readonly message: string }>> = {
@@ -34,7 +35,7 @@ const UNRESOLVED: Readonly<Record<UnresolvedReason, string>> = {
 };
 
 /** Returns the failure for an Apple event error before the send. */
-export function eventFailure(number: number): SendFailure {
+export function eventFailure(number: number): Failed {
   const known = EVENT_ERRORS[number];
   const { code, message } = known ?? {
     code: 'IMESSAGE_ERROR',
@@ -52,16 +53,6 @@ export function isRefusal(number: number): boolean {
 }
 
 /** Returns the failure for a recipient that Messages does not have. */
-export function unresolvedFailure(reason: UnresolvedReason): SendFailure {
+export function unresolvedFailure(reason: UnresolvedReason): Failed {
   return failed('IMESSAGE_ERROR', `${UNRESOLVED[reason]} Nothing was sent.`);
-}
-
-/** Returns the failure for a store that cannot be read before the send. */
-export function storeFailure({ problem }: StoreUnavailableError): SendFailure {
-  const why = `The message store cannot be read (${problem}), so a send could not be confirmed.`;
-  return failed('IMESSAGE_ERROR', `${why} Run footbridge-agent doctor. Nothing was sent.`);
-}
-
-export function failed(code: StatusCode, message: string): SendFailure {
-  return { result: 'failed', code, message };
 }

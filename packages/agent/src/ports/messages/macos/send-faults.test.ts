@@ -22,7 +22,7 @@ import type { OsascriptFault } from '@footbridge/testkit/macos/osascript-faults'
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import type { OutgoingMessage, SendResult } from '../messages.ts';
+import type { OutgoingMessage } from '../messages.ts';
 import { ProgramClock } from '../../../../test/program-clock.ts';
 import type { FileToSend } from '../../../../test/send-file-main.ts';
 import { LastDispatch } from './last-dispatch.ts';
@@ -30,7 +30,8 @@ import { MacMessages } from './mac-messages.ts';
 import type { MacPrograms } from './mac-messages.ts';
 import { MacStore } from './mac-store.ts';
 import { Osascript } from './osascript.ts';
-import { sendMessage } from './send-message.ts';
+import { sendByEvent } from './send-by-event.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const ANNA = '+15550100001';
 const ACCOUNTS = ['iMessage', 'SMS'].map((service) => ({ service, enabled: true, connection: 'connected' }));
@@ -79,12 +80,12 @@ const HELLO: OutgoingMessage = { kind: 'text', text: 'Hello' };
 const never = (): Promise<boolean> => Promise.resolve(false);
 
 /** Sends to Anna and skips all pauses. */
-function send(message = HELLO, hangs = never): Promise<SendResult> {
+function send(message = HELLO, hangs = never): Promise<Outcome> {
   return finish(engine.send(message, TO_ANNA), hangs);
 }
 
 /** Skips all pauses of a send. While a program runs, time is skipped only after `hangs` says that it hangs. */
-async function finish(sending: Promise<SendResult>, hangs = never): Promise<SendResult> {
+async function finish(sending: Promise<Outcome>, hangs = never): Promise<Outcome> {
   let isDone = false;
   const finished = sending.finally(() => {
     isDone = true;
@@ -120,9 +121,9 @@ async function file(name: string, content = 'content'): Promise<OutgoingMessage>
   return { kind: 'file', file: { path, name, mime: 'text/plain' } };
 }
 
-const NOTHING_SENT = { result: 'failed', code: 'IMESSAGE_ERROR' };
-const UNKNOWN = { result: 'unknown', code: 'TIMEOUT' };
-const SENT = { result: 'sent' };
+const NOTHING_SENT = { state: 'failed', code: 'IMESSAGE_ERROR' };
+const UNKNOWN = { state: 'unknown', code: 'TIMEOUT' };
+const SENT = { state: 'delivered' };
 
 describe('M3 a fault of osascript', () => {
   const started = async (): Promise<boolean> => (await calls('osascript')) > callsBefore;
@@ -171,7 +172,7 @@ describe('M3 a fault of osascript', () => {
 });
 
 describe('M3 an Apple event error', () => {
-  const AX_DENIED = { result: 'failed', code: 'AX_DENIED' };
+  const AX_DENIED = { state: 'failed', code: 'AX_DENIED' };
 
   it.each<[number, object]>([
     [-1743, AX_DENIED],
@@ -283,11 +284,11 @@ describe('M3 Messages that', () => {
     const sending = engine.send(HELLO, TO_ANNA);
     await until(() => existsSync(join(folder, 'began')));
     expect(await clock.skipThrough(engine.outcomeOf(HELLO, TO_ANNA, since))).toMatchObject({
-      result: 'failed',
+      state: 'failed',
     });
     await macos.messages.configure({ running: true });
     writeFileSync(join(folder, 'end'), '');
-    expect(await finish(sending)).toMatchObject({ result: 'failed' });
+    expect(await finish(sending)).toMatchObject({ state: 'failed' });
     expect(await sent()).toEqual([]);
     // It was given up for good: the next one is another send.
     expect(await send()).toMatchObject(SENT);
@@ -415,7 +416,7 @@ describe('M3 a file', () => {
       mayDelete: () => true,
     };
     const destination = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
-    expect(await sendMessage(await file('a.txt'), destination, deps)).toMatchObject(outcome);
+    expect(await sendByEvent(await file('a.txt'), destination, deps)).toMatchObject(outcome);
     expect(await sent()).toHaveLength(count);
   });
 

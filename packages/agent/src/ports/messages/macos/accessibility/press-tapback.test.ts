@@ -42,7 +42,7 @@ async function start(macos: MacosVersion = 26): Promise<Scenario> {
   });
 }
 
-const PRESSED = { result: 'pressed' };
+const PRESSED = { state: 'pressed' };
 
 describe.each(MACOS_VERSIONS)('on macOS %i, a Tapback', (macos) => {
   it('is pressed once on its bubble, and the screen is left as it was', async () => {
@@ -73,7 +73,7 @@ describe.each(MACOS_VERSIONS)('on macOS %i in an unknown language', (macos) => {
     }
     for (const how of [{ replyTo: mac.guid }, { effect: EFFECT }])
       expect(await mac.send({ kind: 'text', text: 'Hello', ...how }, toAnna)).toMatchObject({
-        result: 'sent',
+        state: 'delivered',
       });
     expect(mac.screen.actions().sends).toMatchObject([{ replyTo: mac.guid }, { effect: EFFECT }]);
   });
@@ -88,7 +88,7 @@ describe('on a later version of macOS', () => {
   ])('%s nothing is pressed', async (_, settings, code) => {
     const mac = await start();
     mac.screen.configure(settings);
-    expect(await mac.press()).toMatchObject({ result: 'failed', code });
+    expect(await mac.press()).toMatchObject({ state: 'failed', code });
     expect(mac.screen.actions()).toMatchObject({ presses: [], frontApplication: FINDER_PID });
   });
 });
@@ -117,7 +117,7 @@ describe('a Tapback is not pressed', () => {
     const mac = await start(15);
     mac.screen.configure(settings);
     expect(await mac.press()).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code,
       message: expect.stringContaining(part),
     });
@@ -142,7 +142,7 @@ describe('a Tapback is not pressed', () => {
   it.each(BETWEEN)('M3 when %s between the selection and the press', async (_, fault, code) => {
     const mac = await start(15);
     mac.screen.configure({ faults: [fault] });
-    expect(await mac.press()).toMatchObject({ result: 'failed', code });
+    expect(await mac.press()).toMatchObject({ state: 'failed', code });
     expect(mac.screen.actions().presses).toEqual([]);
   });
 
@@ -278,7 +278,7 @@ describe('a Tapback', () => {
     const mac = await start();
     mac.screen.configure({ press: 'has_no_effect' });
     expect(await mac.press()).toEqual(PRESSED);
-    expect(await mac.press()).toMatchObject({ result: 'failed', code: 'TIMEOUT' });
+    expect(await mac.press()).toMatchObject({ state: 'failed', code: 'TIMEOUT' });
     expect(mac.screen.actions().presses).toHaveLength(1);
     mac.clock.advance(30_000);
     mac.screen.configure({ press: 'works' });
@@ -313,8 +313,8 @@ describe('a Tapback', () => {
     [-25200, 'works', PRESSED],
     [-25202, 'works', PRESSED],
     [-25205, 'works', PRESSED],
-    [-25206, 'has_no_effect', { result: 'failed', code: 'PICKER_FAILED' }],
-    [-25202, 'has_no_effect', { result: 'failed', code: 'PICKER_FAILED' }],
+    [-25206, 'has_no_effect', { state: 'failed', code: 'PICKER_FAILED' }],
+    [-25202, 'has_no_effect', { state: 'failed', code: 'PICKER_FAILED' }],
   ] as const)('whose press ends with Accessibility error %i', async (pressError, press, result) => {
     const mac = await start();
     mac.screen.configure({ pressError, press });

@@ -2,13 +2,13 @@ import { chatRowOf } from '../../chat-ids.ts';
 import { StoreUnavailableError } from '../../messages.ts';
 import type { OwnReaction, PressResult, StoredRow, TapbackPress } from '../../messages.ts';
 import { readTapbackCode, targetPart } from '../../tapbacks.ts';
+import type { Failed } from '../../../../outcome.ts';
 import { TAPBACK } from '../bundled-programs.ts';
 import type { TapbackInput } from '../programs/tapback.ts';
 import { CLASSIC_TAPBACKS, TAPBACK_LABELS } from './labels.ts';
 import { runOnScreen } from './run-on-screen.ts';
 import type { ScreenDeps } from './run-on-screen.ts';
 import { screenFailure } from './screen-errors.ts';
-import type { ScreenFailure } from './screen-errors.ts';
 import { shownPart } from './shown-message.ts';
 import type { ScreenStore } from './shown-message.ts';
 
@@ -42,17 +42,17 @@ export async function pressTapback(press: TapbackPress, deps: TapbackDeps): Prom
   if (tapback.kind === 'sticker')
     return screenFailure('STICKER_NOT_FEASIBLE', 'macOS offers no way to react with a sticker.');
   const prepared = prepare(press, tapback, deps);
-  if ('result' in prepared) return prepared;
+  if ('state' in prepared) return prepared;
   const { input, since } = prepared;
   const pressed = await runOnScreen(TAPBACK, input, 'reaction', deps);
-  if (pressed.result === 'failed') return pressed;
+  if (pressed.state === 'failed') return pressed;
   deps.unconfirmed.set(targetGuid, { at: deps.clock.monotonic(), since });
   const where = await findRow(press, tapback, since, deps);
   if (where !== 'nowhere') deps.unconfirmed.delete(targetGuid);
   if (where === 'nowhere' && pressed.failure !== undefined) return pressed.failure;
-  if (where !== 'elsewhere') return { result: 'pressed' };
+  if (where !== 'elsewhere') return { state: 'pressed' };
   return {
-    result: 'failed',
+    state: 'failed',
     code: 'TARGET_NOT_FOUND',
     message: 'Messages put the reaction on another message. Remove it there on the Mac.',
   };
@@ -62,7 +62,7 @@ function prepare(
   press: TapbackPress,
   tapback: ScreenTapback,
   { store, unconfirmed, clock }: TapbackDeps,
-): { readonly input: Omit<TapbackInput, 'limits'>; readonly since: number } | ScreenFailure {
+): { readonly input: Omit<TapbackInput, 'limits'>; readonly since: number } | Failed {
   const { targetGuid, part } = press;
   try {
     const row = store.rowByGuid(targetGuid);

@@ -1,9 +1,10 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
+import type { Failed } from '../../../../outcome.ts';
 import type { JxaProgram, ProgramRunner } from '../osascript.ts';
 import type { RefusalReason, ScreenLimits, ScreenLine } from '../programs/screen-lines.ts';
 import { generalFailure, refusedFailure } from './screen-errors.ts';
-import type { ScreenAction, ScreenFailure } from './screen-errors.ts';
+import type { ScreenAction } from './screen-errors.ts';
 
 export interface ScreenDeps {
   readonly osascript: ProgramRunner;
@@ -14,8 +15,8 @@ export interface ScreenDeps {
 
 export type ScreenResult =
   /** The press was made, or may have been made. With `failure` it most likely was not: that is the outcome unless a row appears. */
-  | { readonly result: 'dispatched'; readonly failure?: ScreenFailure }
-  | (ScreenFailure & { readonly reason?: RefusalReason });
+  | { readonly state: 'dispatched'; readonly failure?: Failed }
+  | (Failed & { readonly reason?: RefusalReason });
 
 export const SCREEN_LIMITS: ScreenLimits = { idleSec: 3, idleWaitSec: 20, showSec: 5 };
 
@@ -46,7 +47,7 @@ export async function runOnScreen(
 }
 
 const isNotRunning = (result: ScreenResult): boolean =>
-  result.result === 'failed' && result.reason === 'not_running';
+  result.state === 'failed' && result.reason === 'not_running';
 
 async function runProgram(
   program: JxaProgram,
@@ -62,7 +63,7 @@ async function runProgram(
   if (isDispatched) {
     const isUnlikely = last?.step === 'error' && NOT_PERFORMED.has(last.number);
     return {
-      result: 'dispatched',
+      state: 'dispatched',
       ...(isUnlikely && { failure: accessibilityFailure(last.number, action) }),
     };
   }
@@ -70,10 +71,10 @@ async function runProgram(
   if (last?.step === 'error') return accessibilityFailure(last.number, action);
   if (end === 'stopped') return generalFailure('Messages could not be reached in time.', action);
   // The program always reports what it did, so this was not it.
-  return { result: 'dispatched', failure: generalFailure('osascript did not run as expected.', action) };
+  return { state: 'dispatched', failure: generalFailure('osascript did not run as expected.', action) };
 }
 
-function accessibilityFailure(number: number, action: ScreenAction): ScreenFailure {
+function accessibilityFailure(number: number, action: ScreenAction): Failed {
   if (number === -25211) return refusedFailure('not_trusted', action);
   return generalFailure(`Accessibility error ${number}: Messages did not respond as expected.`, action);
 }

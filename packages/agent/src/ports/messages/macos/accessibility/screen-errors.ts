@@ -1,15 +1,11 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 
+import { failed } from '../../../../outcome.ts';
+import type { Failed } from '../../../../outcome.ts';
 import type { RefusalReason } from '../programs/screen-lines.ts';
 
 /** What is done on the screen. */
 export type ScreenAction = 'reaction' | 'reply' | 'effect' | 'new_group';
-
-export interface ScreenFailure {
-  readonly result: 'failed';
-  readonly code: StatusCode;
-  readonly message: string;
-}
 
 const NO_LABEL =
   'This version of macOS names a control of Messages in another way than the agent expects. Report it with the version of macOS.';
@@ -58,17 +54,17 @@ const TARGET_REASONS: ReadonlySet<RefusalReason> = new Set([
 ]);
 
 /** Returns the failure for a program that refused. Nothing was pressed and nothing was sent. */
-export function refusedFailure(reason: RefusalReason, action: ScreenAction): ScreenFailure {
+export function refusedFailure(reason: RefusalReason, action: ScreenAction): Failed {
   return screenFailure(codeOf(reason, action), REASONS[reason]);
 }
 
 /** Returns the failure for a program that ended before it did anything. */
-export function generalFailure(why: string, action: ScreenAction): ScreenFailure {
+export function generalFailure(why: string, action: ScreenAction): Failed {
   return screenFailure(GENERAL[action], why);
 }
 
-export function screenFailure(code: StatusCode, why: string): ScreenFailure {
-  return { result: 'failed', code, message: `${why} Nothing was changed in Messages.` };
+export function screenFailure(code: StatusCode, why: string): Failed {
+  return failed(code, `${why} Nothing was changed in Messages.`);
 }
 
 function codeOf(reason: RefusalReason, action: ScreenAction): StatusCode {

@@ -71,13 +71,13 @@ describe('with the program osascript', () => {
   it.each(MACOS_VERSIONS)('everything on the screen works on macOS %i', async (version) => {
     const { macos, messages, guid, react } = await start(version);
     expect(messages.capabilities()).toEqual(expect.arrayContaining(['replies', 'animations', 'reactions']));
-    expect(await react()).toEqual({ result: 'pressed' });
+    expect(await react()).toEqual({ state: 'pressed' });
     expect(messages.store.ownReaction(guid)).toEqual(LOVE);
     const effect = 'com.apple.messages.effect.CKConfettiEffect';
-    expect(await messages.send(text({ effect }), toAnna)).toMatchObject({ result: 'sent' });
-    expect(await messages.send(text({ replyTo: guid }), toAnna)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text({ effect }), toAnna)).toMatchObject({ state: 'delivered' });
+    expect(await messages.send(text({ replyTo: guid }), toAnna)).toMatchObject({ state: 'delivered' });
     const group = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' } as const;
-    expect(await messages.send(text(), group)).toMatchObject({ result: 'sent' });
+    expect(await messages.send(text(), group)).toMatchObject({ state: 'delivered' });
     expect(await macos.messages.screenActions()).toMatchObject({
       presses: [{ guid, code: 2000 }],
       sends: [
@@ -107,7 +107,7 @@ describe('with the program osascript', () => {
   it('starts Messages in the background when it is not running', async () => {
     const { macos, react } = await start();
     await macos.messages.configureScreen({ isRunning: false });
-    expect(await react()).toEqual({ result: 'pressed' });
+    expect(await react()).toEqual({ state: 'pressed' });
     expect((await macos.messages.calls()).filter(({ program }) => program === 'open')).toEqual([
       { program: 'open', arguments: ['-gj', '-a', 'Messages'] },
     ]);
@@ -118,7 +118,7 @@ describe('with the program osascript', () => {
     async (fault) => {
       const { macos, messages, guid, react } = await start();
       await macos.messages.breakOsascript({ faults: [fault] });
-      expect(await react()).toEqual({ result: 'pressed' });
+      expect(await react()).toEqual({ state: 'pressed' });
       expect(messages.store.ownReaction(guid)).toEqual(LOVE);
       expect((await macos.messages.screenActions()).presses).toHaveLength(1);
     },
@@ -137,7 +137,7 @@ describe('with the program osascript', () => {
     expect(outputs).toHaveLength(1);
     for (const name of outputs) rmSync(join(folder, name));
     await clock.skip(90_000);
-    expect(await reacting).toEqual({ result: 'pressed' });
+    expect(await reacting).toEqual({ state: 'pressed' });
     expect(messages.store.ownReaction(guid)).toEqual(LOVE);
   });
 
@@ -146,7 +146,7 @@ describe('with the program osascript', () => {
     async (fault) => {
       const { macos, react } = await start();
       await macos.messages.breakOsascript({ faults: [fault] });
-      expect(await react()).toMatchObject({ result: 'failed', code: 'PICKER_FAILED' });
+      expect(await react()).toMatchObject({ state: 'failed', code: 'PICKER_FAILED' });
       expect((await macos.messages.screenActions()).presses).toEqual([]);
     },
   );
@@ -168,15 +168,15 @@ describe('M3 osascript that', () => {
   it('M3 prints without end may have pressed: the row decides', async () => {
     const { macos, messages, guid, react } = await start();
     await macos.messages.breakOsascript({ faults: ['flood'] });
-    expect(await react()).toEqual({ result: 'pressed' });
+    expect(await react()).toEqual({ state: 'pressed' });
     expect(messages.store.ownReaction(guid)).toBeUndefined();
-    expect(await react()).toMatchObject({ result: 'failed', code: 'TIMEOUT' });
+    expect(await react()).toMatchObject({ state: 'failed', code: 'TIMEOUT' });
     expect((await macos.messages.screenActions()).presses).toEqual([]);
   });
 
   it.each([
-    ['before', { result: 'failed', code: 'PICKER_FAILED' }, 0],
-    ['after', { result: 'pressed' }, 1],
+    ['before', { state: 'failed', code: 'PICKER_FAILED' }, 0],
+    ['after', { state: 'pressed' }, 1],
   ] as const)('M3 hangs %s the press is stopped at its deadline', async (when, result, presses) => {
     const clock = new SkippingClock();
     const { macos, react } = await start(26, true, clock);
@@ -213,7 +213,7 @@ describe('on a version of macOS that the agent does not know', () => {
       expect(messages.capabilities().includes('emoji-reactions')).toBe(hasEmoji);
       const chatId = messages.store.directChat(ANNA, 'iMessage')?.id ?? 0;
       expect(await messages.react({ chatId, targetGuid: guid, tapback: LOVE })).toEqual({
-        result: 'pressed',
+        state: 'pressed',
       });
     },
   );
@@ -222,7 +222,7 @@ describe('on a version of macOS that the agent does not know', () => {
 describe('while the owner does not allow UI automation', () => {
   it('M3 nothing runs, and none of it is offered', async () => {
     const { macos, messages, guid, react } = await start(26, false);
-    const disabled = { result: 'failed', code: 'UI_AUTOMATION_DISABLED' };
+    const disabled = { state: 'failed', code: 'UI_AUTOMATION_DISABLED' };
     expect(await react()).toMatchObject(disabled);
     expect(await messages.send(text({ replyTo: guid }), toAnna)).toMatchObject(disabled);
     const group = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' } as const;

@@ -35,7 +35,7 @@ async function start(macos: MacosVersion = 26): Promise<Scenario> {
 const effect = (id = SLAM): OutgoingMessage => ({ kind: 'text', text: 'At the “station”', effect: id });
 const reply = (guid: string): OutgoingMessage => ({ kind: 'text', text: 'At the station', replyTo: guid });
 const text: OutgoingMessage = { kind: 'text', text: 'Hello all' };
-const SENT = { result: 'sent' };
+const SENT = { state: 'delivered' };
 
 describe.each(MACOS_VERSIONS)('on macOS %i', (macos) => {
   it('a reply is sent in the thread of its message', async () => {
@@ -79,7 +79,7 @@ describe('an effect', () => {
   it('that Messages does not offer is NOT_IMPLEMENTED, and no program runs', async () => {
     const mac = await start();
     const result = await mac.send(effect('com.apple.messages.effect.CKShootingStarEffect'), TO_ANNA);
-    expect(result).toMatchObject({ result: 'failed', code: 'NOT_IMPLEMENTED' });
+    expect(result).toMatchObject({ state: 'failed', code: 'NOT_IMPLEMENTED' });
     expect(mac.runs).toBe(0);
   });
 
@@ -114,7 +114,7 @@ describe('a reply', () => {
     const { guid } = mac.app.write({ from: BERT, text: 'Elsewhere' });
     await mac.app.settled();
     expect(await mac.send(reply(guid), TO_ANNA)).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code: 'TARGET_NOT_FOUND',
     });
     expect(mac.runs).toBe(0);
@@ -127,7 +127,7 @@ describe('a reply', () => {
     const mac = await start();
     mac.screen.configure({ sends });
     const result = await mac.send(message(mac.guid), TO_ANNA);
-    expect(result).toMatchObject({ result: 'unknown', message: expect.stringContaining(part) });
+    expect(result).toMatchObject({ state: 'unknown', message: expect.stringContaining(part) });
     expect(mac.screen.actions().sends).toHaveLength(1);
   });
 });
@@ -140,7 +140,7 @@ describe('a new group', () => {
     const mac = await start();
     mac.screen.configure(settings);
     expect(await mac.send(text, NEW_GROUP)).toMatchObject({
-      result: 'failed',
+      state: 'failed',
       code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS',
     });
     expect(mac.screen.actions().sends).toHaveLength(sends);
@@ -193,14 +193,14 @@ describe('nothing is sent', () => {
   it.each(CASES)('M3 for $what $when', async ({ settings, message, to, code }) => {
     const mac = await start(15);
     mac.screen.configure(settings);
-    expect(await mac.send(message(mac.guid), to)).toMatchObject({ result: 'failed', code });
+    expect(await mac.send(message(mac.guid), to)).toMatchObject({ state: 'failed', code });
     expect(mac.screen.actions()).toMatchObject({ sends: [], frontApplication: FINDER_PID, draft: '' });
   });
 
   it.each(MESSAGES)('M3 for %s over a text of a person, which stays', async (_, message, to) => {
     const mac = await start();
     mac.screen.leave({ draft: 'half a sen' });
-    expect(await mac.send(message(mac.guid), to)).toMatchObject({ result: 'failed' });
+    expect(await mac.send(message(mac.guid), to)).toMatchObject({ state: 'failed' });
     expect(mac.screen.actions()).toMatchObject({ sends: [], draft: 'half a sen' });
   });
 
@@ -215,7 +215,7 @@ describe('nothing is sent', () => {
     const mac = await start(15);
     mac.screen.configure({ faults: [{ when: 'composed', change }] });
     const result = await mac.send(reply(mac.guid), TO_ANNA);
-    expect(result).toMatchObject({ result: 'failed' });
+    expect(result).toMatchObject({ state: 'failed' });
     expect(mac.screen.actions()).toMatchObject({ sends: [], draft: '' });
   });
 
@@ -240,7 +240,7 @@ it.each([-25200, -25202, -25205])(
     const mac = await start();
     mac.screen.configure({ pressError });
     for (const message of [reply(mac.guid), effect()])
-      expect(await mac.send(message, TO_ANNA)).toMatchObject({ result: 'sent' });
+      expect(await mac.send(message, TO_ANNA)).toMatchObject({ state: 'delivered' });
     expect(mac.screen.actions().sends).toHaveLength(2);
   },
 );
@@ -248,6 +248,6 @@ it.each([-25200, -25202, -25205])(
 it('M4 the outcome is unknown when no row appears, and nothing is sent again', async () => {
   const mac = await start();
   mac.screen.configure({ sends: 'without_row' });
-  expect(await mac.send(reply(mac.guid), TO_ANNA)).toMatchObject({ result: 'unknown', code: 'TIMEOUT' });
+  expect(await mac.send(reply(mac.guid), TO_ANNA)).toMatchObject({ state: 'unknown', code: 'TIMEOUT' });
   expect(mac.screen.actions().sends).toHaveLength(1);
 });

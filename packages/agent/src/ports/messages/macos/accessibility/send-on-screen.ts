@@ -1,16 +1,16 @@
 import { confirmByRow } from '../../confirm-by-row.ts';
-import { StoreUnavailableError } from '../../messages.ts';
-import type { Chat, Destination, OutgoingMessage, SendFailure, SendResult } from '../../messages.ts';
+import { fromStore } from '../../from-store.ts';
+import type { Chat, Destination, OutgoingMessage } from '../../messages.ts';
 import { COMPOSE } from '../bundled-programs.ts';
 import type { ComposeInput } from '../programs/compose.ts';
-import { storeFailure } from '../send-errors.ts';
 import { COMPOSE_LABELS, EFFECT_NAMES } from './labels.ts';
 import { runOnScreen } from './run-on-screen.ts';
 import type { ScreenDeps } from './run-on-screen.ts';
 import { screenFailure } from './screen-errors.ts';
-import type { ScreenAction, ScreenFailure } from './screen-errors.ts';
+import type { ScreenAction } from './screen-errors.ts';
 import { newestMessage, shownPart } from './shown-message.ts';
 import type { ScreenStore } from './shown-message.ts';
+import type { Failed, Outcome } from '../../../../outcome.ts';
 
 export interface ComposeDeps extends ScreenDeps {
   readonly store: ScreenStore;
@@ -35,14 +35,14 @@ export async function sendOnScreen(
   message: OutgoingMessage,
   destination: Destination,
   deps: ComposeDeps,
-): Promise<SendResult> {
+): Promise<Outcome> {
   if (message.kind !== 'text')
     return screenFailure('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'A new group begins with a text.');
   const effect = message.effect === undefined ? undefined : EFFECT_NAMES[message.effect];
   if (message.effect !== undefined && effect === undefined)
     return screenFailure('NOT_IMPLEMENTED', 'Messages on a Mac does not offer this effect.');
   const prepared = prepare(message, destination, deps.store);
-  if ('result' in prepared) return prepared;
+  if ('state' in prepared) return prepared;
   const { to, since } = prepared;
   const input: Omit<ComposeInput, 'limits'> = {
     text: message.text,
@@ -51,14 +51,13 @@ export async function sendOnScreen(
     ...COMPOSE_LABELS,
   };
   const dispatched = await runOnScreen(COMPOSE, input, actionOf(message), deps);
-  if (dispatched.result === 'failed') return dispatched;
+  if (dispatched.state === 'failed') return dispatched;
   const { failure } = dispatched;
   const budgetMs = failure === undefined ? ROW_MS : UNLIKELY_ROW_MS;
   const result = await confirmByRow({ message, destination, since, budgetMs }, deps);
-  if (result.result === 'unknown' && failure !== undefined) return failure;
-  if (result.result === 'sent') return checkForm(message, result, deps.store);
-  const isRejected =
-    destination.to === 'group' && result.result === 'failed' && result.notOnIMessage === true;
+  if (result.state === 'unknown' && failure !== undefined) return failure;
+  if (result.state === 'delivered') return checkForm(message, result, deps.store);
+  const isRejected = destination.to === 'group' && result.state === 'failed' && result.notOnIMessage === true;
   return isRejected ? { ...result, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' } : result;
 }
 
@@ -67,14 +66,11 @@ function prepare(
   message: TextMessage,
   destination: Destination,
   store: ScreenStore,
-): { readonly to: ComposeInput['to']; readonly since: number } | SendFailure {
-  try {
+): { readonly to: ComposeInput['to']; readonly since: number } | Failed {
+  return fromStore(() => {
     const to = recipientOf(message, destination, store);
-    return 'result' in to ? to : { to, since: store.position() };
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) return storeFailure(error);
-    throw error;
-  }
+    return 'state' in to ? to : { to, since: store.position() };
+  });
 }
 
 function actionOf({ effect, replyTo }: TextMessage): ScreenAction {
@@ -86,7 +82,7 @@ function recipientOf(
   { replyTo }: TextMessage,
   destination: Destination,
   store: ScreenStore,
-): ComposeInput['to'] | ScreenFailure {
+): ComposeInput['to'] | Failed {
   const chat = chatOf(destination, store);
   if (replyTo !== undefined) {
     const row = store.rowByGuid(replyTo);
@@ -125,9 +121,9 @@ function isSameConversation(one: Chat | undefined, other: Chat | undefined): boo
 /** A text that arrived in another form must not be sent again: it is neither sent as requested nor failed. */
 function checkForm(
   message: TextMessage,
-  sent: Extract<SendResult, { result: 'sent' }>,
+  sent: Extract<Outcome, { state: 'delivered' }>,
   store: ScreenStore,
-): SendResult {
+): Outcome {
   const row = store.rowByGuid(sent.guid);
   const target = message.replyTo === undefined ? undefined : store.rowByGuid(message.replyTo);
   const isInThread = row?.replyTo !== undefined && [target?.guid, target?.replyTo].includes(row.replyTo);
@@ -135,7 +131,7 @@ function checkForm(
   if (isReply && row?.effect === message.effect) return sent;
   const what = isReply ? 'without its effect' : 'outside of its thread';
   return {
-    result: 'unknown',
+    state: 'unknown',
     code: 'TIMEOUT',
     message: `The text was sent, but ${what}. It is not sent again.`,
   };

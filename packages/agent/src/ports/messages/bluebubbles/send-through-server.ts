@@ -4,24 +4,18 @@ import { basename } from 'node:path';
 
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { storeFailure } from '../macos/send-errors.ts';
-import { StoreUnavailableError } from '../messages.ts';
-import type {
-  Destination,
-  ExpectedMessage,
-  LocalFile,
-  MessageStore,
-  OutgoingMessage,
-  SendFailure,
-} from '../messages.ts';
+import { fromStore } from '../from-store.ts';
+import type { Destination, ExpectedMessage, LocalFile, MessageStore, OutgoingMessage } from '../messages.ts';
 import { awaitOutcome } from './await-outcome.ts';
-import type { Attempt, Limits } from './await-outcome.ts';
-import { failed, resolveAddress } from './resolve-address.ts';
-import type { Address } from './resolve-address.ts';
+import type { CallOutcome, Limits } from './await-outcome.ts';
+import { resolveRecipient } from './resolve-recipient.ts';
+import type { Recipient } from './resolve-recipient.ts';
 import type { Reply, ServerClient } from './server-client.ts';
 import { VOICE_NAME, withVoiceFile } from './voice-file.ts';
+import { failed } from '../../../outcome.ts';
+import type { Failed } from '../../../outcome.ts';
 
-export interface SendDeps {
+export interface ServerDeps {
   readonly client: ServerClient;
   readonly store: MessageStore;
   readonly clock: Clock;
@@ -37,20 +31,20 @@ type Content = Text | { readonly kind: 'file'; readonly file: LocalFile; readonl
 const METHOD = 'private-api';
 
 /** Sends a text or a file with one call, and takes the outcome from the row in the store. The call is never repeated. */
-export async function sendMessage(
+export async function sendThroughServer(
   message: Exclude<OutgoingMessage, { kind: 'sticker' }>,
   destination: Destination,
-  deps: SendDeps,
-): Promise<Attempt> {
-  const address = fromStore(() => resolveAddress(destination, deps.store));
-  if ('result' in address) return { result: address, guids: [] };
-  if (message.kind === 'text') return attempt(message, destination, address, deps);
-  if (message.kind === 'file' || address.service !== 'iMessage')
-    return attempt({ kind: 'file', file: message.file }, destination, address, deps);
+  deps: ServerDeps,
+): Promise<CallOutcome> {
+  const recipient = fromStore(() => resolveRecipient(destination, deps.store));
+  if ('state' in recipient) return { outcome: recipient, guids: [] };
+  if (message.kind === 'text') return callOnce(message, destination, recipient, deps);
+  if (message.kind === 'file' || recipient.service !== 'iMessage')
+    return callOnce({ kind: 'file', file: message.file }, destination, recipient, deps);
   const attempted = await withVoiceFile(deps.afconvert, message.file, (file) =>
-    attempt({ kind: 'file', file, isVoice: true }, destination, address, deps),
+    callOnce({ kind: 'file', file, isVoice: true }, destination, recipient, deps),
   );
-  return attempted ?? { result: NOT_CONVERTED, guids: [] };
+  return attempted ?? { outcome: NOT_CONVERTED, guids: [] };
 }
 
 const NO_FILE = failed('IMESSAGE_ERROR', 'The file cannot be read. Nothing was sent.');
@@ -59,26 +53,26 @@ const NOT_CONVERTED = failed(
   'macOS cannot convert the recording to a voice message. Send it as a file, or in another format. Nothing was sent.',
 );
 
-async function attempt(
+async function callOnce(
   content: Content,
   destination: Destination,
-  address: Address,
-  deps: SendDeps,
-): Promise<Attempt> {
+  recipient: Recipient,
+  deps: ServerDeps,
+): Promise<CallOutcome> {
   const before = fromStore(() => {
-    const refused = refuse(content, address, deps.store);
+    const refused = refuse(content, recipient, deps.store);
     return refused ?? { position: deps.store.position() };
   });
-  if ('result' in before) return { result: before, guids: [] };
+  if ('state' in before) return { outcome: before, guids: [] };
   const sent: Content =
     content.kind === 'text'
       ? content
       : { ...content, file: { ...content.file, name: safeName(content.file) } };
   const blob = sent.kind === 'file' ? await openFile(sent.file.path) : undefined;
-  if (sent.kind === 'file' && blob === undefined) return { result: NO_FILE, guids: [] };
+  if (sent.kind === 'file' && blob === undefined) return { outcome: NO_FILE, guids: [] };
   return awaitOutcome(
-    call(sent, blob, address, deps),
-    { message: sent, destination, since: before.position, startsChat: 'addresses' in address },
+    call(sent, blob, recipient, deps),
+    { message: sent, destination, since: before.position, startsChat: 'addresses' in recipient },
     deps.limits,
     deps,
   );
@@ -94,19 +88,19 @@ async function openFile(path: string): Promise<Blob | undefined> {
 }
 
 /** Returns a failure for what no call of the server can send. Nothing is sent in another form. */
-function refuse(content: Content, address: Address, store: MessageStore): SendFailure | undefined {
+function refuse(content: Content, recipient: Recipient, store: MessageStore): Failed | undefined {
   if (content.kind === 'file')
-    return 'chatGuid' in address
+    return 'chatGuid' in recipient
       ? undefined
       : failed(
           'IMESSAGE_ERROR',
-          `BlueBubbles cannot begin ${address.service === 'SMS' ? 'an SMS conversation' : 'a conversation'} with a file. Send a text first. Nothing was sent.`,
+          `BlueBubbles cannot begin ${recipient.service === 'SMS' ? 'an SMS conversation' : 'a conversation'} with a file. Send a text first. Nothing was sent.`,
         );
   if (content.replyTo === undefined) return undefined;
   const target = store.rowByGuid(content.replyTo);
   const chat = target?.chatId === undefined ? undefined : store.chat(target.chatId);
   // The helper would send a text without its thread.
-  if (target === undefined || target.unsent || !('chatGuid' in address) || chat?.key !== address.chatGuid)
+  if (target === undefined || target.unsent || !('chatGuid' in recipient) || chat?.key !== recipient.chatGuid)
     return failed('TARGET_NOT_FOUND', 'The message to reply to is not in this chat. Nothing was sent.');
   return undefined;
 }
@@ -114,16 +108,16 @@ function refuse(content: Content, address: Address, store: MessageStore): SendFa
 function call(
   content: Content,
   blob: Blob | undefined,
-  address: Address,
-  { client, limits }: SendDeps,
+  recipient: Recipient,
+  { client, limits }: ServerDeps,
 ): Promise<Reply> {
   // A lock of the server for calls under way, not an idempotency key: the journal prevents repeats.
   const tempGuid = randomUUID();
   if (content.kind === 'file') {
-    if (!('chatGuid' in address) || blob === undefined) throw new Error('A file needs an existing chat');
+    if (!('chatGuid' in recipient) || blob === undefined) throw new Error('A file needs an existing chat');
     const { name, mime } = content.file;
     const file = new File([blob], name, { type: mime });
-    const fields = { chatGuid: address.chatGuid, tempGuid, name, method: METHOD, attachment: file };
+    const fields = { chatGuid: recipient.chatGuid, tempGuid, name, method: METHOD, attachment: file };
     // The server knows only this string.
     return client.upload(
       '/message/attachment',
@@ -133,9 +127,9 @@ function call(
   }
   const { text: message, effect: effectId, replyTo } = content;
   const fields = { message, method: METHOD, tempGuid, ...(effectId !== undefined && { effectId }) };
-  if ('addresses' in address) return client.post('/chat/new', { ...fields, ...address }, limits.replyMs);
+  if ('addresses' in recipient) return client.post('/chat/new', { ...fields, ...recipient }, limits.replyMs);
   const thread = replyTo === undefined ? {} : { selectedMessageGuid: replyTo, partIndex: 0 };
-  return client.post('/message/text', { ...fields, chatGuid: address.chatGuid, ...thread }, limits.replyMs);
+  return client.post('/message/text', { ...fields, chatGuid: recipient.chatGuid, ...thread }, limits.replyMs);
 }
 
 /** The forms in which the row of a message can show its content. A voice message that is sent by SMS keeps its name. */
@@ -151,14 +145,4 @@ export function storedForms(message: ExpectedMessage): [ExpectedMessage, ...Expe
 function safeName({ name }: Pick<LocalFile, 'name'>): string {
   const base = basename(name.replaceAll('\\', '/')).replaceAll(/[\p{Cc}:]/gu, '_');
   return base === '' || base === '.' || base === '..' ? 'file' : base;
-}
-
-/** Returns what `read` returns, or a failure when the store cannot be read: a send could not be confirmed then. */
-function fromStore<T>(read: () => T): T | SendFailure {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) return storeFailure(error);
-    throw error;
-  }
 }

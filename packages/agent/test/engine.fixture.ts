@@ -2,7 +2,7 @@ import type { Cleanup } from '@footbridge/testkit/cleanup';
 
 import { seenFromOutside } from './engine-agent.ts';
 import type { Engine, EngineFault, EngineFixture } from './engine-agent.ts';
-import { useMac } from './mac-fixture.ts';
+import { useMac } from './mac.fixture.ts';
 import { runAgent } from './running-agent.ts';
 
 /** Prepares an engine for the tests of the enclosing `describe`. They share one simulated Mac, with an empty store for each. */

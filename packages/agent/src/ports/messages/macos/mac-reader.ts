@@ -1,11 +1,11 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { MessagesFolders } from './attachment-files.ts';
-import { readAudioDuration } from './audio-duration.ts';
-import { MacStore } from './macos/mac-store.ts';
-import { watchStore } from './macos/watch-store.ts';
-import type { RowGuard, StoredAttachment } from './messages.ts';
-import type { StoreMemory } from './store-generation.ts';
+import type { MessagesFolders } from '../attachment-files.ts';
+import { readAudioDuration } from '../audio-duration.ts';
+import { MacStore } from './mac-store.ts';
+import { watchStore } from './watch-store.ts';
+import type { RowGuard, StoredAttachment } from '../messages.ts';
+import type { StoreMemory } from '../store-generation.ts';
 
 export interface MacReaderOptions {
   readonly folders: MessagesFolders;

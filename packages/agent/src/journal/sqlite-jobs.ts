@@ -3,12 +3,9 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { parseServiceFrame, writeFrame } from '@footbridge/protocol/frames';
 import type { SendFrame } from '@footbridge/protocol/frames';
 
-import type { Job, Jobs, JobState, Step } from './journal.ts';
+import type { JobOutcome } from '../outcome.ts';
+import type { Job, Jobs, Step } from './journal.ts';
 import { lazyStatements } from './sqlite-statement.ts';
-
-const STATES: ReadonlyMap<unknown, JobState> = new Map(
-  (['queued', 'begun', 'delivered', 'failed', 'unknown'] as const).map((state) => [state, state]),
-);
 
 export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): void } {
   const prepare = lazyStatements(db);
@@ -78,11 +75,10 @@ export function sqliteJobs(db: DatabaseSync): Jobs & { prune(before: number): vo
     interrupted: () => interrupted.all().flatMap((row) => readJob(row) ?? []),
     begin: (key) => void setState.run('begun', key),
     requeue: (key) => void setState.run('queued', key),
-    end: (key, result, now) => {
-      const delivered = result.state === 'delivered';
-      const guid = delivered ? (result.guid ?? null) : null;
-      const error = delivered ? undefined : result.error;
-      end.run(result.state, guid, error?.code ?? null, error?.message ?? null, now, key);
+    end: (key, outcome, now) => {
+      const [guid, code, message] =
+        outcome.state === 'delivered' ? [outcome.guid] : [undefined, outcome.code, outcome.message];
+      end.run(outcome.state, guid ?? null, code ?? null, message ?? null, now, key);
       forgetFileNames.run(key);
     },
     takeUnanswered: (key) => {
@@ -118,19 +114,25 @@ type Row = Record<string, SQLOutputValue> | undefined;
 
 function readJob(row: Row): Job | undefined {
   if (row === undefined) return undefined;
-  const code = text(row['error_code']);
   return {
     key: String(row['key']),
     messageId: text(row['message_id']) ?? null,
     fingerprint: String(row['fingerprint']),
-    state: STATES.get(row['state']) ?? 'unknown',
     get frame() {
       return readFrame(text(row['frame']));
     },
-    guid: text(row['guid']),
-    error: code === undefined ? undefined : { code, message: text(row['error_message']) ?? '' },
+    outcome: readOutcome(row),
     changedAt: Number(row['changed_at']),
   };
+}
+
+function readOutcome(row: NonNullable<Row>): JobOutcome | undefined {
+  const state = text(row['state']);
+  if (state === 'queued' || state === 'begun') return undefined;
+  if (state === 'delivered') return { state, guid: text(row['guid']) };
+  const code = text(row['error_code']) ?? 'INTERNAL_ERROR';
+  const message = text(row['error_message']) ?? 'outcome unknown';
+  return { state: state === 'failed' ? 'failed' : 'unknown', code, message };
 }
 
 function readTime(row: Row): number | undefined {

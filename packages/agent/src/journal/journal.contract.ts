@@ -56,7 +56,11 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
   describe('jobs', () => {
     it('are returned first in, first out, and count as pending until they end', () => {
       for (const id of ['a', 'b', 'c']) journal.jobs.enqueue(id, 'print', sendFrame({ messageId: id }), 1);
-      expect(journal.jobs.next()).toMatchObject({ key: 'a', state: 'queued', frame: { message: 'Hello' } });
+      expect(journal.jobs.next()).toMatchObject({
+        key: 'a',
+        outcome: undefined,
+        frame: { message: 'Hello' },
+      });
       journal.jobs.begin('a');
       expect(journal.jobs.next()?.key).toBe('b');
       expect(journal.jobs.queued().map(({ key, changedAt }) => [key, changedAt])).toEqual([
@@ -101,7 +105,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       journal.jobs.begin('a');
       expect(journal.jobs.oldestPendingAt()).toBe(1);
       journal.jobs.end('a', { state: 'delivered', guid: 'G' }, 5);
-      journal.jobs.end('b', { state: 'failed', error: { code: 'TIMEOUT', message: '' } }, 6);
+      journal.jobs.end('b', { state: 'failed', code: 'TIMEOUT', message: '' }, 6);
       expect([journal.jobs.oldestPendingAt(), journal.jobs.lastDeliveredAt()]).toEqual([3, 5]);
       journal.jobs.end('c', { state: 'delivered', guid: 'G' }, 7);
       expect([journal.jobs.oldestPendingAt(), journal.jobs.lastDeliveredAt()]).toEqual([undefined, 7]);
@@ -127,12 +131,11 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
 
     it('lose their text and keep their result when they end', () => {
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
-      journal.jobs.end('a', { state: 'failed', error: { code: 'TIMEOUT', message: 'late' } }, 2);
+      journal.jobs.end('a', { state: 'failed', code: 'TIMEOUT', message: 'late' }, 2);
       expect(journal.jobs.find('a')).toMatchObject({
-        state: 'failed',
         frame: undefined,
         fingerprint: 'print',
-        error: { code: 'TIMEOUT', message: 'late' },
+        outcome: { state: 'failed', code: 'TIMEOUT', message: 'late' },
       });
     });
 
@@ -140,7 +143,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       journal.jobs.enqueue('a', 'print', sendFrame(), 1);
       journal.jobs.beginStep('a', 'file 0', 1, { content: 'files', fileName: 'a.png', at: 1 });
       expect(journal.jobs.findStep('a', 'file 0')).toMatchObject({ fileName: 'a.png' });
-      journal.jobs.end('a', { state: 'unknown', error: { code: 'TIMEOUT', message: '' } }, 2);
+      journal.jobs.end('a', { state: 'unknown', code: 'TIMEOUT', message: '' }, 2);
       expect(journal.jobs.findStep('a', 'file 0')).toMatchObject({ done: false, fileName: undefined });
     });
 
@@ -164,7 +167,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       journal.jobs.finishStep('a', 'text', 'G');
       journal.jobs.beginStep('a', 'file 0', 42);
       journal.jobs.discardStep('a', 'file 0');
-      journal.jobs.end('a', { state: 'failed', error: { code: 'TIMEOUT', message: '' } }, 2);
+      journal.jobs.end('a', { state: 'failed', code: 'TIMEOUT', message: '' }, 2);
       journal.jobs.enqueue('a', 'print', sendFrame(), 3);
       expect(journal.jobs.unfinishedSteps('a')).toEqual([]);
       expect(journal.jobs.findStep('a', 'text')).toMatchObject({ done: true, guid: 'G' });

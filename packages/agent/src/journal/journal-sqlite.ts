@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-import { ConfigurationError, JournalTooNewError, JournalTooOldError } from '../../errors.ts';
+import { ConfigurationError, JournalTooNewError, JournalTooOldError } from '../errors.ts';
 import type { Journal } from './journal.ts';
 import { sqliteDeaths } from './sqlite-deaths.ts';
 import { sqliteInbox } from './sqlite-inbox.ts';

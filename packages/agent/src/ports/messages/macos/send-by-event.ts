@@ -1,24 +1,17 @@
 import { stat } from 'node:fs/promises';
 
 import { confirmByRow } from '../confirm-by-row.ts';
-import { StoreUnavailableError } from '../messages.ts';
-import type {
-  Destination,
-  LocalFile,
-  MessageStore,
-  OutgoingMessage,
-  SendFailure,
-  SendResult,
-  ServiceName,
-} from '../messages.ts';
+import { fromStore } from '../from-store.ts';
+import type { Destination, LocalFile, MessageStore, OutgoingMessage, ServiceName } from '../messages.ts';
 import { dispatchMessage } from './dispatch-message.ts';
 import type { DispatchDeps } from './dispatch-message.ts';
 import { resolveTarget } from './resolve-target.ts';
 import type { Target } from './resolve-target.ts';
-import { failed, storeFailure } from './send-errors.ts';
 import { removeStaged, stageFile } from './stage-file.ts';
+import { failed } from '../../../outcome.ts';
+import type { Outcome } from '../../../outcome.ts';
 
-export interface SendDeps extends Omit<DispatchDeps, 'position'> {
+export interface EventDeps extends Omit<DispatchDeps, 'position'> {
   readonly store: MessageStore;
   readonly onDispatched?: (() => void) | undefined;
   /** One or two folders that Messages can read, the better one first. */
@@ -42,66 +35,54 @@ const FILE_ERRORS = /^error (25|34|41):/;
  * Sends a text or a file through Messages: resolves the recipient, sends once, and takes the outcome from the row in the store.
  * A message that may have been sent is never sent again.
  */
-export async function sendMessage(
+export async function sendByEvent(
   message: OutgoingMessage,
   destination: Destination,
-  deps: SendDeps,
-): Promise<SendResult> {
+  deps: EventDeps,
+): Promise<Outcome> {
   const target = fromStore(() => resolveTarget(destination, deps.store));
-  if ('result' in target) return target;
-  if (message.kind === 'text') return attempt(message, destination, target, deps);
+  if ('state' in target) return target;
+  if (message.kind === 'text') return sendOnce(message, destination, target, deps);
   const [first, second] = deps.stagingFolders;
-  const result = await attemptFile(message, destination, target, first, deps);
+  const result = await sendFile(message, destination, target, first, deps);
   const isUnreadable =
-    result.result === 'failed' && (FILE_ERRORS.test(result.message) || result.message === NOT_STAGED);
-  return isUnreadable && second !== undefined
-    ? attemptFile(message, destination, target, second, deps)
-    : result;
+    result.state === 'failed' && (FILE_ERRORS.test(result.message) || result.message === NOT_STAGED);
+  return isUnreadable && second !== undefined ? sendFile(message, destination, target, second, deps) : result;
 }
 
-async function attemptFile(
+async function sendFile(
   message: Exclude<OutgoingMessage, { kind: 'text' }>,
   destination: Destination,
   target: Target,
   folder: string,
-  deps: SendDeps,
-): Promise<SendResult> {
+  deps: EventDeps,
+): Promise<Outcome> {
   let file: LocalFile;
   try {
     file = await stageFile(folder, message.file, deps.mayDelete() ? deps.clock.now() : undefined);
   } catch {
     return failed('IMESSAGE_ERROR', NOT_STAGED);
   }
-  const result = await attempt({ ...message, file }, destination, target, deps);
-  if (result.result === 'failed') await removeStaged(file);
+  const result = await sendOnce({ ...message, file }, destination, target, deps);
+  if (result.state === 'failed') await removeStaged(file);
   return result;
 }
 
-async function attempt(
+async function sendOnce(
   message: OutgoingMessage,
   destination: Destination,
   target: Target,
-  deps: SendDeps,
-): Promise<SendResult> {
+  deps: EventDeps,
+): Promise<Outcome> {
   const before = fromStore(() => ({ position: deps.store.position() }));
-  if ('result' in before) return before;
+  if ('state' in before) return before;
   const dispatched = await dispatchMessage(message, target, { ...deps, position: before.position });
-  if (dispatched.result === 'failed') return dispatched;
+  if (dispatched.state === 'failed') return dispatched;
   deps.onDispatched?.();
   const { failure } = dispatched;
   const budgetMs = failure === undefined ? await rowBudget(message, target.service) : UNLIKELY_BUDGET_MS;
   const result = await confirmByRow({ message, destination, since: before.position, budgetMs }, deps);
-  return result.result === 'unknown' ? (failure ?? result) : result;
-}
-
-/** Returns what `read` returns, or a failure when the store cannot be read: a send could not be confirmed then. */
-function fromStore<T>(read: () => T): T | SendFailure {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) return storeFailure(error);
-    throw error;
-  }
+  return result.state === 'unknown' ? (failure ?? result) : result;
 }
 
 /** Returns how long the row of a message may take. */

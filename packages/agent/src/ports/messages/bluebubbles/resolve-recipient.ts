@@ -1,7 +1,9 @@
-import type { Chat, Destination, MessageStore, SendFailure, ServiceName } from '../messages.ts';
+import type { Chat, Destination, MessageStore, ServiceName } from '../messages.ts';
+import { failed } from '../../../outcome.ts';
+import type { Failed } from '../../../outcome.ts';
 
 /** Whom the server is asked to send to: a chat by its GUID in the store, or people without such a chat. */
-export type Address =
+export type Recipient =
   | { readonly chatGuid: string; readonly service: ServiceName }
   | { readonly addresses: readonly string[]; readonly service: 'iMessage' | 'SMS' };
 
@@ -9,7 +11,7 @@ export type Address =
 const HANDLE = /^(?:\+?\d{3,15}|[^\s@;"'\\]+@[^\s@;"'\\]+\.[^\s@;"'\\]+)$/;
 
 /** A GUID is always taken from the store: since macOS 26 its form cannot be derived from the address. */
-export function resolveAddress(destination: Destination, store: MessageStore): Address | SendFailure {
+export function resolveRecipient(destination: Destination, store: MessageStore): Recipient | Failed {
   if (destination.to === 'chat') {
     const chat = store.chat(destination.chatId);
     if (chat === undefined)
@@ -43,11 +45,11 @@ function selects(chat: Chat, service: ServiceName): boolean {
     : chat.services.every((known) => known === service);
 }
 
-function byGuid(chat: Chat, service = chat.service): Address {
+function byGuid(chat: Chat, service = chat.service): Recipient {
   return { chatGuid: chat.key, service };
 }
 
-function ofPeople(addresses: readonly string[], service: ServiceName): Address | SendFailure {
+function ofPeople(addresses: readonly string[], service: ServiceName): Recipient | Failed {
   if (service === 'RCS')
     return failed('IMESSAGE_ERROR', 'BlueBubbles cannot start a conversation by RCS. Nothing was sent.');
   if (!addresses.every((address) => HANDLE.test(address)))
@@ -56,8 +58,4 @@ function ofPeople(addresses: readonly string[], service: ServiceName): Address |
       'A recipient is not a phone number or an email address. Nothing was sent.',
     );
   return { addresses, service };
-}
-
-export function failed(code: SendFailure['code'], message: string): SendFailure {
-  return { result: 'failed', code, message };
 }

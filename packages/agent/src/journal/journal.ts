@@ -1,5 +1,7 @@
 import type { MessageReceivedFrame, MessageStatusFrame, SendFrame } from '@footbridge/protocol/frames';
 
+import type { JobOutcome } from '../outcome.ts';
+
 /**
  * The agent's persistent state: outbound jobs, frames for the service and the read position in the message store.
  *
@@ -34,39 +36,19 @@ export interface Journal {
   close(): void;
 }
 
-/**
- * - `queued`: waits for its turn.
- * - `begun`: in progress.
- * - `delivered`, `failed`: ended.
- * - `unknown`: the process died or Messages stopped responding during the send. The person may have received the message,
- *   so it is never sent again.
- */
-export type JobState = 'queued' | 'begun' | 'delivered' | 'failed' | 'unknown';
-
-/** The error of a `message_status` frame. */
-export interface StatusError {
-  readonly code: string;
-  readonly message: string;
-}
-
 export interface Job {
   /** Made from the `messageId`, or from the `requestId` of a request without one. The two cannot collide. */
   readonly key: string;
   readonly messageId: string | null;
   /** Tells different requests with the same `messageId` apart (M4) without storing their text. */
   readonly fingerprint: string;
-  readonly state: JobState;
   /** The request, parsed when it is read. Deleted when the job ends, because it holds the message text. */
   readonly frame: SendFrame | undefined;
-  readonly guid: string | undefined;
-  readonly error: StatusError | undefined;
+  /** Undefined while the job is queued or in progress. */
+  readonly outcome: JobOutcome | undefined;
   /** When it was queued; for a job that has ended, when it ended. */
   readonly changedAt: number;
 }
-
-export type JobResult =
-  | { readonly state: 'delivered'; readonly guid: string | undefined }
-  | { readonly state: 'failed' | 'unknown'; readonly error: StatusError };
 
 /** Outbound jobs, first in, first out. */
 export interface Jobs {
@@ -89,12 +71,12 @@ export interface Jobs {
    * that step unrecognisable in the store.
    */
   queued(): Job[];
-  /** Jobs in state `begun`; after a start, those of a process that died. */
+  /** Returns the jobs that began and did not end. After a start, a process that died left them. */
   interrupted(): Job[];
   begin(key: string): void;
   /** Returns a job to its previous place in the queue. */
   requeue(key: string): void;
-  end(key: string, result: JobResult, now: number): void;
+  end(key: string, outcome: JobOutcome, now: number): void;
   /** Returns the attached requests that have no status yet and marks them as answered. */
   takeUnanswered(key: string): string[];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Chat, Destination, MessageStore, ServiceName } from '../messages.ts';
-import { resolveAddress } from './resolve-address.ts';
+import { resolveRecipient } from './resolve-recipient.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';
@@ -14,7 +14,7 @@ function chatWith(key: string, services: [ServiceName, ...ServiceName[]], recipi
 function resolve(destination: Destination, chat?: Chat | 'ambiguous'): unknown {
   const direct = chat === 'ambiguous' ? undefined : chat;
   const store: Partial<MessageStore> = { chat: () => direct, directChat: () => direct, groupOf: () => chat };
-  return resolveAddress(destination, store as MessageStore);
+  return resolveRecipient(destination, store as MessageStore);
 }
 
 const person = (service: ServiceName): Destination => ({ to: 'person', handle: ANNA, service });
@@ -42,7 +42,7 @@ describe('the address of a person', () => {
 
   it('is the number when there is no chat, but not for RCS', () => {
     expect(resolve(person('iMessage'))).toEqual({ addresses: [ANNA], service: 'iMessage' });
-    expect(resolve(person('RCS'))).toMatchObject({ result: 'failed' });
+    expect(resolve(person('RCS'))).toMatchObject({ state: 'failed' });
   });
 });
 

@@ -9,21 +9,21 @@ import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
 import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
 import { afterAll, describe } from 'vitest';
 
-import { findOutcome } from './find-outcome.ts';
-import { MacReader } from './messages-macos.ts';
-import { messagesContract, reactionContract } from './messages.contract.ts';
+import { findOutcome } from '../find-outcome.ts';
+import { MacReader } from './mac-reader.ts';
+import { messagesContract, reactionContract } from '../messages.contract.ts';
 import type {
   Destination,
   Environment,
   Messages,
   OutgoingMessage,
   PressResult,
-  SendResult,
   ServiceName,
   TapbackPress,
-} from './messages.ts';
-import { insertInto } from '../../../test/real-chat-db.ts';
-import { tapbackCode } from './tapbacks.ts';
+} from '../messages.ts';
+import { insertInto } from '../../../../test/real-chat-db.ts';
+import { tapbackCode } from '../tapbacks.ts';
+import type { Outcome } from '../../../outcome.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -61,14 +61,14 @@ class PlayedMac implements Messages {
     return [];
   }
 
-  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<SendResult> {
+  outcomeOf(message: OutgoingMessage, destination: Destination, since: number): Promise<Outcome> {
     return Promise.resolve(findOutcome(this.store, message, destination, since));
   }
 
-  send(message: OutgoingMessage, destination: Destination): Promise<SendResult> {
+  send(message: OutgoingMessage, destination: Destination): Promise<Outcome> {
     const chat = this.#chatOf(destination);
     if (chat === undefined) {
-      return Promise.resolve({ result: 'failed', code: 'IMESSAGE_ERROR', message: 'no such chat' });
+      return Promise.resolve({ state: 'failed', code: 'IMESSAGE_ERROR', message: 'no such chat' });
     }
     const service = destination.to === 'chat' ? 'iMessage' : destination.service;
     const guid = randomUUID();
@@ -86,13 +86,13 @@ class PlayedMac implements Messages {
       });
       insertInto(this.#db, 'message_attachment_join', { message_id: rowid, attachment_id: attachment });
     }
-    return Promise.resolve({ result: 'sent', guid });
+    return Promise.resolve({ state: 'delivered', guid });
   }
 
   react({ targetGuid, chatId, tapback }: TapbackPress): Promise<PressResult> {
     const target = this.store.rowByGuid(targetGuid);
     if (target === undefined || target.chatId !== chatId || tapback.kind !== 'classic') {
-      return Promise.resolve({ result: 'failed', code: 'TARGET_NOT_FOUND', message: 'not on screen' });
+      return Promise.resolve({ state: 'failed', code: 'TARGET_NOT_FOUND', message: 'not on screen' });
     }
     const present = this.store.ownReaction(targetGuid);
     const isActive = present?.kind === 'classic' && present.type === tapback.type;
@@ -102,7 +102,7 @@ class PlayedMac implements Messages {
       associated_message_guid: `p:0/${targetGuid}`,
       associated_message_type: tapbackCode(tapback, isActive ? 'remove' : 'add'),
     });
-    return Promise.resolve({ result: 'pressed' });
+    return Promise.resolve({ state: 'pressed' });
   }
 
   audioDuration(): undefined {

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { JournalTooNewError, JournalTooOldError } from '../../errors.ts';
+import { JournalTooNewError, JournalTooOldError } from '../errors.ts';
 import { openJournal, openJournalAsIs } from './journal-sqlite.ts';
 import type { Journal } from './journal.ts';
 import { journalContract } from './journal.contract.ts';
