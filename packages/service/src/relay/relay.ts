@@ -6,7 +6,7 @@ import type { Slot } from '../platform/slot.ts';
 import type { AccountsRoom } from './accounts/room.ts';
 import type { AssetsRoom } from './assets/room.ts';
 import type { CrmRoom } from './crm/room.ts';
-import type { ConversationCalls } from './inbound/crm-calls.ts';
+import type { ConversationCalls } from './inbound/conversation-calls.ts';
 import type { Gate } from './inbound/gate.ts';
 import type { Journal } from './journal/journal-sql.ts';
 import type { Retention } from './journal/retention.ts';

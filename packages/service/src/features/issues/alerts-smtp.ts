@@ -38,7 +38,7 @@ async function sendMail(
   try {
     const addresses = await abortable(allowedAddresses(url.hostname, allowPrivate), signal);
     const host = addresses?.[0];
-    if (host === undefined) return failed(NOT_ALLOWED);
+    if (host === undefined) return notSent(NOT_ALLOWED);
     // Loaded on demand, because it costs startup time and memory.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
@@ -69,10 +69,10 @@ async function sendMail(
     );
     return { ok: true };
   } catch (error) {
-    if (stopped?.aborted === true) return failed('the service was stopped');
-    if (signal.aborted) return failed(`the mail server did not respond within ${timeoutMs / 1000} s`);
+    if (stopped?.aborted === true) return notSent('the service was stopped');
+    if (signal.aborted) return notSent(`the mail server did not respond within ${timeoutMs / 1000} s`);
     const code = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : Number.NaN;
-    return failed(
+    return notSent(
       Number.isNaN(code)
         ? `the connection to the mail server failed (${codeOf(error)})`
         : `the mail server responded with ${code}`,
@@ -82,4 +82,4 @@ async function sendMail(
   }
 }
 
-const failed = (reason: string): SendResult => ({ ok: false, reason });
+const notSent = (reason: string): SendResult => ({ ok: false, reason });

@@ -22,7 +22,7 @@ export async function postJson(
   let agent: Agent | undefined;
   try {
     const addresses = await abortable(allowedAddresses(url.hostname, allowPrivate), signal);
-    if (addresses === null) return failed(NOT_ALLOWED);
+    if (addresses === null) return notSent(NOT_ALLOWED);
     agent = new Agent({ connect: { lookup: pinnedTo(addresses) }, pipelining: 0, maxHeaderSize: 16_384 });
     const response = await request(url, {
       dispatcher: agent,
@@ -36,15 +36,15 @@ export async function postJson(
     const { statusCode } = response;
     if (statusCode >= 200 && statusCode < 300) return { ok: true };
     if (statusCode >= 300 && statusCode < 400)
-      return failed(`the receiver redirects (${statusCode}); redirects are not followed`);
-    return failed(`the receiver responded with ${statusCode}`);
+      return notSent(`the receiver redirects (${statusCode}); redirects are not followed`);
+    return notSent(`the receiver responded with ${statusCode}`);
   } catch (error) {
-    if (stopped?.aborted === true) return failed('the service was stopped');
-    if (signal.aborted) return failed(`the receiver did not respond within ${timeoutMs / 1000} s`);
-    return failed(`the connection failed (${codeOf(error)})`);
+    if (stopped?.aborted === true) return notSent('the service was stopped');
+    if (signal.aborted) return notSent(`the receiver did not respond within ${timeoutMs / 1000} s`);
+    return notSent(`the connection failed (${codeOf(error)})`);
   } finally {
     await agent?.destroy();
   }
 }
 
-const failed = (reason: string): SendResult => ({ ok: false, reason });
+const notSent = (reason: string): SendResult => ({ ok: false, reason });

@@ -15,7 +15,7 @@ async function setUpListed() {
   const mint = endpoint.mint.bind(endpoint);
   endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
   endpoint.installedLocations = async () => page(['locA']);
-  endpoint.mint = async () => failed('away', { status: 503, reason: '503' });
+  endpoint.mint = async () => failed('unavailable', { status: 503, reason: '503' });
   const install = async (by: Tokens) => {
     const outcome = by.install('code');
     for (let second = 0; second < 8; second++) await clock.advance(1000);
@@ -42,9 +42,9 @@ describe('an expected location', () => {
   });
 
   it.each([
-    ['an overloaded CRM', failed('away', { status: 429, reason: '429' })],
-    ['a failing CRM', failed('away', { status: 502, reason: '502' })],
-    ['a timeout', failed('away', { reason: 'timeout' })],
+    ['an overloaded CRM', failed('unavailable', { status: 429, reason: '429' })],
+    ['a failing CRM', failed('unavailable', { status: 502, reason: '502' })],
+    ['a timeout', failed('unavailable', { reason: 'timeout' })],
     [
       'a rejected token of its company',
       failed('refused', { retryable: false, status: 401, reason: '401 Invalid JWT' }),

@@ -42,7 +42,7 @@ declare module '../../platform/sql/schema.ts' {
 /** The grant of a location, or of a company from which the grants of its locations are derived (O9). */
 export type GrantKind = 'location' | 'company';
 
-export interface Tokens {
+export interface TokenPair {
   readonly accessToken: string;
   /** Null when the CRM issued none: the grant then expires with its access token, unless it can be derived again from its company's. */
   readonly refreshToken: string | null;
@@ -68,9 +68,9 @@ export interface GrantView {
 }
 
 /** A grant that is not active may have empty tokens. */
-export interface Grant extends GrantView, Tokens {}
+export interface Grant extends GrantView, TokenPair {}
 
-export interface NewGrant extends Tokens {
+export interface NewGrant extends TokenPair {
   readonly kind: GrantKind;
   readonly ownerId: string;
   readonly companyId: string | null;
@@ -108,7 +108,9 @@ export interface Refusal {
  * Replaces the tokens that were read with new ones. Resolves when they are on disk, with the stored grant: another one when it changed
  * in between, undefined when it was removed.
  */
-export type Commit = (tokens: Tokens & { readonly companyId?: string | null }) => Promise<Grant | undefined>;
+export type Commit = (
+  tokens: TokenPair & { readonly companyId?: string | null },
+) => Promise<Grant | undefined>;
 
 export interface GrantsDeps {
   readonly database: Pick<OpenDatabase, 'db' | 'engine'>;
@@ -119,23 +121,23 @@ export interface GrantsDeps {
 type Row = Selectable<Schema['oauth_grants']>;
 /** The ids of the keys, or the complete columns, which begin with them. */
 type KeyIds = Pick<Row, 'access_token' | 'refresh_token'>;
-type Queries = Database | Transaction<Schema>;
+type DatabaseOrTransaction = Database | Transaction<Schema>;
 
 /** On PostgreSQL a refresh holds a pooled connection during a network call. The limit keeps connections free for other queries. */
 const MAX_CONCURRENT_REFRESHES = 4;
 
 const queried = guarded('the token store is unavailable');
 
-/** OAuth grants and private integration tokens at rest. Tokens are encrypted and bound to their row (O6). */
+/** OAuth grants and private integration tokens at rest. TokenPair are encrypted and bound to their row (O6). */
 export function createGrants({ database, clock, vault }: GrantsDeps) {
   const { db } = database;
   const withLock = createKeyedMutex();
   const withSlot = createSemaphore(MAX_CONCURRENT_REFRESHES);
 
-  const read = (queries: Queries, kind: GrantKind, ownerId: string) =>
+  const read = (queries: DatabaseOrTransaction, kind: GrantKind, ownerId: string) =>
     queries.selectFrom('oauth_grants').selectAll().where('kind', '=', kind).where('owner_id', '=', ownerId);
 
-  const sealed = (kind: GrantKind, ownerId: string, tokens: Tokens) => ({
+  const sealed = (kind: GrantKind, ownerId: string, tokens: TokenPair) => ({
     access_token: vault.seal(tokens.accessToken, { kind, owner: ownerId, field: 'access_token' }),
     refresh_token:
       tokens.refreshToken === null
@@ -168,7 +170,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
 
   /** Replaces the tokens that were read as `grant`, unless they were refreshed in between: then the newer ones stay. */
   async function replace(
-    queries: Queries,
+    queries: DatabaseOrTransaction,
     grant: Grant,
     tokens: Parameters<Commit>[0],
   ): Promise<Grant | undefined> {
@@ -221,7 +223,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
   }
 
   const exclusively = database.engine === 'postgres' ? exclusivelyOnServer : exclusivelyInFile;
-  const write = <T>(task: (queries: Queries) => Promise<T>) =>
+  const write = <T>(task: (queries: DatabaseOrTransaction) => Promise<T>) =>
     database.engine === 'postgres' ? task(db) : durably(db, task);
   const transaction = <T>(task: (trx: Transaction<Schema>) => Promise<T>) =>
     database.engine === 'postgres' ? db.transaction().execute(task) : durably(db, task);
@@ -577,7 +579,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
     return count;
   }
 
-  async function store(queries: Queries, grant: NewGrant): Promise<Grant | undefined> {
+  async function store(queries: DatabaseOrTransaction, grant: NewGrant): Promise<Grant | undefined> {
     const before = await read(queries, grant.kind, grant.ownerId).executeTakeFirst();
     const eventAt = grant.issuedAt ?? Math.max(clock.now(), before?.event_at ?? 0);
     const now = after(before?.refreshed_at ?? 0, clock.now());

@@ -30,8 +30,8 @@ describe('an authorisation', () => {
   it('O9 of a company repeats the request for its locations, and fails when they remain unknown', async () => {
     const { tokens, endpoint, clock } = await setUp();
     endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
-    const pages: Attempt<LocationPage>[] = [failed('away'), page(['locA'])];
-    endpoint.installedLocations = async () => pages.shift() ?? failed('away');
+    const pages: Attempt<LocationPage>[] = [failed('unavailable'), page(['locA'])];
+    endpoint.installedLocations = async () => pages.shift() ?? failed('unavailable');
     const install = async () => {
       const outcome = tokens.install('code');
       for (let second = 0; second < 8; second++) await clock.advance(1000);
@@ -47,10 +47,10 @@ describe('an authorisation', () => {
     const { tokens, endpoint, clock } = await setUp();
     endpoint.exchange = async () => succeeded(endpoint.issue(null, 'comp1'));
     const skips: number[] = [];
-    const pages = [page(['locA'], 100), failed('away'), page(['locB'])];
+    const pages = [page(['locA'], 100), failed('unavailable'), page(['locB'])];
     endpoint.installedLocations = async (_token, _company, skip) => {
       skips.push(skip);
-      return pages.shift() ?? failed('away');
+      return pages.shift() ?? failed('unavailable');
     };
     const installed = tokens.install('code');
     for (let second = 0; second < 8; second++) await clock.advance(1000);
@@ -194,7 +194,7 @@ describe('an authorisation', () => {
 
   it.each([
     ['rejected by the CRM', failed('invalid', { retryable: false, reason: '401' }), 'rejected'],
-    ['not answered by the CRM', failed('away', { reason: '503' }), 'failed'],
+    ['not answered by the CRM', failed('unavailable', { reason: '503' }), 'failed'],
   ] as const)('O5 whose code is %s ends as %3$s', async (_what, result, kind) => {
     const { tokens, endpoint } = await setUp();
     endpoint.exchange = async () => result;

@@ -4,7 +4,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Failpoint } from '@footbridge/runtime/failpoints';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Grant, GrantKind, Grants, Tokens } from './grants-sql.ts';
+import type { Grant, GrantKind, Grants, TokenPair } from './grants-sql.ts';
 import type { IssuedTokens, TokenEndpoint } from './token-endpoint.ts';
 
 export type Refreshed =
@@ -151,7 +151,7 @@ export function createGrantRefreshes(deps: RefreshDeps): GrantRefreshes {
     return { kind: 'dead' };
   }
 
-  async function saveUntilSaved({ kind, ownerId, refreshedAt }: Grant, tokens: Tokens): Promise<void> {
+  async function saveUntilSaved({ kind, ownerId, refreshedAt }: Grant, tokens: TokenPair): Promise<void> {
     do {
       await clock.sleep(SAVE_RETRY_MS, closing.signal);
       try {

@@ -30,7 +30,7 @@ describe('a response of the token endpoint', () => {
     'O5 has no tokens when the token %j is not a valid header value',
     async (token) => {
       expect(await endpointWith({ ...GRANT, access_token: token }).exchange('code')).toMatchObject({
-        kind: 'away',
+        kind: 'unavailable',
         retryable: true,
       });
     },
@@ -48,7 +48,7 @@ describe('a response of the token endpoint', () => {
 
   it.each([0, -5, 'soon', {}])('O5 has no tokens when the lifetime is %j', async (life) => {
     expect(await endpointWith({ ...GRANT, expires_in: life }).exchange('code')).toMatchObject({
-      kind: 'away',
+      kind: 'unavailable',
     });
   });
 
@@ -73,9 +73,9 @@ describe('a response of the token endpoint', () => {
     [401, { error: 'UnAuthorized!', error_description: 'refresh token is invalid' }, 'invalid', false],
     [400, { message: 'Location is not active' }, 'inactive', false],
     [401, { error: 'invalid_client' }, 'refused', false],
-    [429, {}, 'away', true],
-    [503, {}, 'away', true],
-    [302, {}, 'away', true],
+    [429, {}, 'unavailable', true],
+    [503, {}, 'unavailable', true],
+    [302, {}, 'unavailable', true],
   ])('O8 %i %j is %s to a refresh', async (status, body, kind, retryable) => {
     expect(await endpointWith(body, status).refresh('refresh', 'Location')).toMatchObject({
       kind,
@@ -105,7 +105,7 @@ describe('a response of the token endpoint', () => {
       [{ locations: [] }, 500],
     ] as const)
       expect(await endpointWith(body, status).installedLocations('token', 'comp', 0)).toMatchObject({
-        kind: 'away',
+        kind: 'unavailable',
         retryable: true,
       });
   });

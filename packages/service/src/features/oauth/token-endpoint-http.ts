@@ -116,12 +116,13 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
               locationId: ownerId,
               number: UNUSED_NUMBER,
             });
-      if ('reason' in response) return failed('away', { reason: response.reason, code: response.code });
+      if ('reason' in response)
+        return failed('unavailable', { reason: response.reason, code: response.code });
       const { status } = response;
       if (status >= 200 && status < 300) return succeeded(undefined);
       return isRejection(status) && status !== 408
         ? failed('refused', { retryable: false, status })
-        : failed('away', { status });
+        : failed('unavailable', { status });
     },
     installedLocations: async (companyToken, companyId, skip) =>
       readLocations(await listInstalled(companyToken, companyId, skip), skip),
@@ -132,20 +133,20 @@ function readResponse(
   response: HttpResponse | NoResponse,
   secrets: readonly string[],
 ): Attempt<IssuedTokens> {
-  if ('reason' in response) return failed('away', { reason: response.reason, code: response.code });
+  if ('reason' in response) return failed('unavailable', { reason: response.reason, code: response.code });
   const { status } = response;
   const body = readJson(response.text);
   if (status >= 200 && status < 300) {
     const tokens = readTokens(body);
     if (tokens === undefined)
-      return failed('away', { status, reason: 'a response without a usable access token' });
+      return failed('unavailable', { status, reason: 'a response without a usable access token' });
     const issuedAt = Date.parse(response.headers.get('date') ?? '');
     return succeeded(Number.isNaN(issuedAt) ? tokens : { ...tokens, issuedAt });
   }
   const message = messageOf(body);
   const reason = `${status} ${redactMessage(message, secrets)}`.trim();
   if (status < 400 || status === 408 || status === 429 || status >= 500)
-    return failed('away', { status, reason });
+    return failed('unavailable', { status, reason });
   const code = isObject(body) && typeof body['error'] === 'string' ? body['error'] : '';
   const kind = INACTIVE.test(message)
     ? 'inactive'
@@ -177,7 +178,7 @@ function readTokens(body: unknown): IssuedTokens | undefined {
 function readLocations(response: HttpResponse | NoResponse, skip: number): Attempt<LocationPage> {
   const body = 'text' in response && response.status < 300 ? readJson(response.text) : undefined;
   if (!isObject(body) || !Array.isArray(body['locations']))
-    return failed('away', { status: response.status, reason: 'no list of locations' });
+    return failed('unavailable', { status: response.status, reason: 'no list of locations' });
   const listed: unknown[] = body['locations'];
   const locations = listed
     .filter((entry) => isObject(entry))

@@ -23,7 +23,7 @@ export interface LocationPage {
 /**
  * The CRM's OAuth calls. One attempt each; none rejects, and no reason holds a code or token. A failure is `invalid` (the code or
  * refresh token is no longer valid), `inactive` (the location is paused or unpaid; the same refresh token works later), `refused` (for
- * another reason, such as wrong client credentials), or `away`, which alone is retryable.
+ * another reason, such as wrong client credentials), or `unavailable`, which alone is retryable.
  */
 export interface TokenEndpoint {
   exchange(code: string): Promise<Attempt<IssuedTokens>>;

@@ -108,7 +108,7 @@ describe('the token of a location', () => {
     await authorise();
     await ask(tokens);
     await tokens.renew('loc1', 'oauth', bearerOf('access-1'));
-    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-2'))).toEqual({ missing: 'away' });
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-2'))).toEqual({ missing: 'unavailable' });
     expect(endpoint.refreshes).toBe(1);
     await clock.advance(2000);
     expect(await tokens.renew('loc1', 'oauth', bearerOf('access-2'))).toEqual(bearerOf('access-3'));
@@ -126,7 +126,7 @@ describe('the token of a location', () => {
   });
 
   it.each([
-    ['away', 'a network failure'],
+    ['unavailable', 'a network failure'],
     ['inactive', 'a paused location'],
     ['refused', 'wrong client credentials'],
   ] as const)('O8 is used until it expires when a refresh ends as %s (%s)', async (kind, _what) => {
@@ -138,7 +138,7 @@ describe('the token of a location', () => {
     expect(await ask(tokens)).toEqual(bearerOf('access-1'));
     expect(endpoint.refreshes).toBe(1);
     await clock.advance(200_000);
-    expect(await ask(tokens)).toEqual({ missing: 'away' });
+    expect(await ask(tokens)).toEqual({ missing: 'unavailable' });
     expect(await grants.find('location', 'loc1')).toMatchObject({ state: 'active', lastError: 'trouble' });
     endpoint.result = undefined;
     await clock.advance(6000);
@@ -209,7 +209,7 @@ describe('the token of a location', () => {
     await clock.advance(DAY_MS - 100_000);
     expect(await ask(tokens)).toEqual(bearerOf('access-1'));
     await clock.advance(100_000);
-    expect(await ask(tokens)).toEqual({ missing: 'away' });
+    expect(await ask(tokens)).toEqual({ missing: 'unavailable' });
     away = false;
     await clock.advance(6000);
     expect(await ask(tokens)).toEqual(bearerOf('access-2'));
@@ -226,8 +226,8 @@ describe('the token of a location', () => {
     await authorise();
     await ask(tokens);
     away = true;
-    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual({ missing: 'away' });
-    expect(await ask(tokens)).toEqual({ missing: 'away' });
+    expect(await tokens.renew('loc1', 'oauth', bearerOf('access-1'))).toEqual({ missing: 'unavailable' });
+    expect(await ask(tokens)).toEqual({ missing: 'unavailable' });
     away = false;
     await clock.advance(6000);
     expect(await ask(tokens)).toEqual(bearerOf('access-1'));
@@ -279,7 +279,7 @@ describe('the token of a location', () => {
     answer();
     expect(await closed).toMatchObject({ accessToken: 'access-2', refreshToken: 'refresh-2' });
     expect(await refreshed).toEqual(bearerOf('access-2'));
-    expect(await waiting).toEqual({ missing: 'away' });
+    expect(await waiting).toEqual({ missing: 'unavailable' });
     expect(endpoint.refreshes).toBe(1);
   });
 

@@ -68,7 +68,7 @@ const JUST_RENEWED_MS = 2000;
 
 const NONE: NoBearer = { missing: 'none' };
 const REVOKED: NoBearer = { missing: 'reauth_required' };
-const AWAY: NoBearer = { missing: 'away' };
+const UNAVAILABLE: NoBearer = { missing: 'unavailable' };
 
 export function createTokens(deps: TokensDeps): Tokens {
   return new CachedTokens(deps);
@@ -136,7 +136,8 @@ class CachedTokens implements Tokens {
       const known = this.#cached.get(locationId);
       if (known !== undefined && isNewer(known.bearer, rejected)) return known.bearer;
       if (oauth === undefined) return this.#rereadPrivate(locationId, kind, rejected);
-      if (clock.monotonic() - (known?.renewedAt ?? Number.NEGATIVE_INFINITY) < JUST_RENEWED_MS) return AWAY;
+      if (clock.monotonic() - (known?.renewedAt ?? Number.NEGATIVE_INFINITY) < JUST_RENEWED_MS)
+        return UNAVAILABLE;
       return this.#refreshed(locationId, undefined, (grant) => bearerOf(grant) === rejected.authorization);
     };
     return this.#shared(this.#renewals, locationId, newer, rejected);
@@ -224,7 +225,8 @@ class CachedTokens implements Tokens {
     expiresAt = 0,
   ): Bearer | NoBearer {
     const now = this.#deps.clock.now();
-    if (bearer === undefined || now >= expiresAt) return this.#remember(locationId, AWAY, now + REREAD_MS);
+    if (bearer === undefined || now >= expiresAt)
+      return this.#remember(locationId, UNAVAILABLE, now + REREAD_MS);
     return this.#remember(locationId, bearer, Math.min(expiresAt, now + REFRESH_RETRY_MS), expiresAt);
   }
 

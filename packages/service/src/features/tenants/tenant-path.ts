@@ -80,7 +80,7 @@ export interface LineTraffic {
   readonly silent: { readonly since: number; readonly sent: number } | null;
 }
 
-type Finding = Omit<Link, 'name'> & Partial<Pick<Problem, 'action' | 'kind' | 'isDead'>>;
+type LinkCheck = Omit<Link, 'name'> & Partial<Pick<Problem, 'action' | 'kind' | 'isDead'>>;
 
 const OLD_QUEUE_MS = 600_000;
 /** A Mac that has sent nothing for this long although texts wait is frozen. The operator must know within five minutes. */
@@ -117,12 +117,12 @@ export function brokenLinks(facts: TenantFacts): Problem[] {
   return LINKS.flatMap((name) => problemOf(name, CHECKS[name](facts)) ?? []);
 }
 
-function problemOf(link: LinkName, finding: Finding): Problem | undefined {
+function problemOf(link: LinkName, finding: LinkCheck): Problem | undefined {
   const { state, kind = null, isDead = false, sentence, action = '', since } = finding;
   return state === 'broken' ? { link, kind, isDead, sentence, action, since } : undefined;
 }
 
-const CHECKS: Readonly<Record<LinkName, (facts: TenantFacts) => Finding>> = {
+const CHECKS: Readonly<Record<LinkName, (facts: TenantFacts) => LinkCheck>> = {
   installed,
   webhook,
   grant,
@@ -134,7 +134,7 @@ const CHECKS: Readonly<Record<LinkName, (facts: TenantFacts) => Finding>> = {
   crm,
 };
 
-function installed({ token, grant: granted }: TenantFacts): Finding {
+function installed({ token, grant: granted }: TenantFacts): LinkCheck {
   if (granted?.state === 'uninstalled')
     return broken(
       'The app was uninstalled in this sub-account.',
@@ -162,13 +162,13 @@ function installed({ token, grant: granted }: TenantFacts): Finding {
   );
 }
 
-function webhook({ lastWebhookAt }: TenantFacts): Finding {
+function webhook({ lastWebhookAt }: TenantFacts): LinkCheck {
   return lastWebhookAt === null
     ? waiting('No webhook has arrived yet.')
     : ok('Webhooks arrive.', lastWebhookAt);
 }
 
-function grant({ token, grant: granted }: TenantFacts): Finding {
+function grant({ token, grant: granted }: TenantFacts): LinkCheck {
   if (token === 'none' || token === 'ambiguous') return waiting('There is no token yet.');
   if (token === 'unreadable' || granted?.state === 'unreadable') {
     const { sentence, actions } = UNREADABLE_TOKENS;
@@ -183,7 +183,7 @@ function grant({ token, grant: granted }: TenantFacts): Finding {
   );
 }
 
-function mac({ mac: connected, lastMac }: TenantFacts): Finding {
+function mac({ mac: connected, lastMac }: TenantFacts): LinkCheck {
   if (connected !== null) return ok(`${quoted(connected.name)} is connected.`, connected.since);
   if (lastMac === null)
     return broken('No Mac has ever connected for this location.', 'Pair a Mac with this location.', {
@@ -196,7 +196,7 @@ function mac({ mac: connected, lastMac }: TenantFacts): Finding {
   );
 }
 
-function messages({ mac: connected }: TenantFacts): Finding {
+function messages({ mac: connected }: TenantFacts): LinkCheck {
   const report = connected?.stateReport;
   if (!connected || !report) return unknown();
   const { running, signedIn, store = '' } = report.state.messages ?? {};
@@ -224,7 +224,7 @@ function messages({ mac: connected }: TenantFacts): Finding {
   return ok('Messages is signed in.', since);
 }
 
-function permissions({ mac: connected }: TenantFacts): Finding {
+function permissions({ mac: connected }: TenantFacts): LinkCheck {
   const report = connected?.stateReport;
   if (!connected || !report) return unknown();
   const given = report.state.permissions ?? {};
@@ -243,7 +243,7 @@ function permissions({ mac: connected }: TenantFacts): Finding {
     : ok('All permissions are granted.', report.at);
 }
 
-function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): Finding {
+function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): LinkCheck {
   if (!connected) return unknown();
   const waits = (count: number) => (count === 1 ? '1 message waits' : `${count} messages wait`);
   const old = (count: number, since: number, isFrozen: boolean) =>
@@ -273,7 +273,7 @@ function queue({ mac: connected, traffic: { unanswered }, now }: TenantFacts): F
   return ok(`${waits(pending)} on the Mac.`);
 }
 
-function traffic({ mac: connected, traffic: { failing, silent }, now }: TenantFacts): Finding {
+function traffic({ mac: connected, traffic: { failing, silent }, now }: TenantFacts): LinkCheck {
   if (!connected) return unknown();
   const { lastOkAt = null, failedSince, code } = connected.stateReport?.state.canary ?? {};
   if (failedSince !== undefined)
@@ -298,7 +298,7 @@ function traffic({ mac: connected, traffic: { failing, silent }, now }: TenantFa
   return ok('Texts get through as usual.');
 }
 
-function crm({ crmCalls }: TenantFacts): Finding {
+function crm({ crmCalls }: TenantFacts): LinkCheck {
   const { calls, rejected, lastResult, rejectedSince } = crmCalls;
   if (calls === 0) return waiting('The CRM has not been called yet.');
   if (rejected * 2 <= calls)
@@ -317,9 +317,9 @@ function crm({ crmCalls }: TenantFacts): Finding {
 }
 
 const quoted = (name: string) => (name === '' ? 'without a name' : `“${name}”`);
-const ok = (sentence: string, since: number | null = null): Finding => ({ state: 'ok', sentence, since });
-const waiting = (sentence: string): Finding => ({ state: 'waiting', sentence, since: null });
-const unknown = (): Finding => ({
+const ok = (sentence: string, since: number | null = null): LinkCheck => ({ state: 'ok', sentence, since });
+const waiting = (sentence: string): LinkCheck => ({ state: 'waiting', sentence, since: null });
+const unknown = (): LinkCheck => ({
   state: 'unknown',
   sentence: 'The Mac has not reported this.',
   since: null,
@@ -328,4 +328,4 @@ const broken = (
   sentence: string,
   action: string,
   { since = null, ...problem }: Pick<Problem, 'kind'> & Partial<Pick<Problem, 'isDead' | 'since'>>,
-): Finding => ({ state: 'broken', sentence, action, since, ...problem });
+): LinkCheck => ({ state: 'broken', sentence, action, since, ...problem });

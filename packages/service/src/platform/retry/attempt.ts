@@ -6,7 +6,7 @@ export type FailureKind =
   /** The grant was revoked. */
   | 'reauth_required'
   /** The token store, the token endpoint or the lease store is unavailable. */
-  | 'away'
+  | 'unavailable'
   /** The CRM rejected the token and a newer one is available. */
   | 'token_expired'
   /** The CRM rejected the newer token too. */

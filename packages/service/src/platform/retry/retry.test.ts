@@ -8,7 +8,7 @@ import { retry } from './retry.ts';
 import type { RetryOptions } from './retry.ts';
 
 const HTTP = failed('http', { status: 503 });
-const AWAY = failed('away', { unsent: true });
+const UNAVAILABLE = failed('unavailable', { unsent: true });
 const REFUSED = failed('refused', { retryable: false, status: 422 });
 const OK = succeeded('value');
 
@@ -42,25 +42,25 @@ describe('the retry loop', () => {
   });
 
   it('passes each failure to the next attempt and waits as the policy says', async () => {
-    const { clock, done, previous, gaps } = run([HTTP, AWAY, HTTP, OK], { policy: () => 700 });
+    const { clock, done, previous, gaps } = run([HTTP, UNAVAILABLE, HTTP, OK], { policy: () => 700 });
     await clock.advance(2100);
     expect(await done).toBe(OK);
-    expect(previous).toEqual([undefined, HTTP, AWAY, HTTP]);
+    expect(previous).toEqual([undefined, HTTP, UNAVAILABLE, HTTP]);
     expect(gaps()).toEqual([700, 700, 700]);
   });
 
   it('returns the last failure when the policy gives up', async () => {
-    const { clock, done, times } = run([HTTP, AWAY], {
+    const { clock, done, times } = run([HTTP, UNAVAILABLE], {
       policy: (failure) => (failure === HTTP ? 10 : undefined),
     });
     await clock.advance(10);
-    expect(await done).toBe(AWAY);
+    expect(await done).toBe(UNAVAILABLE);
     expect(times).toHaveLength(2);
   });
 
   it('passes the number of requests sent and the elapsed time to the policy', async () => {
     const seen: object[] = [];
-    const { clock, done } = run([HTTP, AWAY, HTTP, OK], {
+    const { clock, done } = run([HTTP, UNAVAILABLE, HTTP, OK], {
       policy: (_failure, progress) => {
         seen.push(progress);
         return 100;
@@ -97,10 +97,12 @@ describe('the retry loop', () => {
 
   it('reports each failure that may be retried', async () => {
     const reported: FailedAttempt[] = [];
-    const { clock, done } = run([HTTP, AWAY, REFUSED], { onFailure: (failure) => reported.push(failure) });
+    const { clock, done } = run([HTTP, UNAVAILABLE, REFUSED], {
+      onFailure: (failure) => reported.push(failure),
+    });
     await clock.advance(2000);
     expect(await done).toBe(REFUSED);
-    expect(reported).toEqual([HTTP, AWAY]);
+    expect(reported).toEqual([HTTP, UNAVAILABLE]);
   });
 
   it('reports a failure of a call that is no longer wanted', async () => {

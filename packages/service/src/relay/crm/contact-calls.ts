@@ -32,7 +32,7 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
         path,
         body: JSON.stringify({ locationId, ...handleFields(handle, 'phone') }),
         read: (text, status): Attempt<string> => {
-          const body = readBody(text);
+          const body = readObject(text);
           // The contact may have been created all the same (I9).
           if (body === undefined) return { ...unusable(status), inDoubt: true };
           const contactId = contactIdIn(body, locationId);
@@ -56,7 +56,7 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
           method: 'GET',
           path: `/contacts/search/duplicate?${query.toString()}`,
           read: (text, status) => {
-            const body = readBody(text);
+            const body = readObject(text);
             return body === undefined ? unusable(status) : succeeded(contactIdIn(body, locationId));
           },
         },
@@ -73,7 +73,7 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
           path: '/contacts/search',
           body: JSON.stringify({ locationId, pageLimit: MAX_LISTED, filters: [handleFilter(handle)] }),
           read: (text, status) => {
-            const body = readBody(text);
+            const body = readObject(text);
             return body === undefined ? unusable(status) : succeeded(contactIdsIn(body, locationId));
           },
         },
@@ -91,7 +91,7 @@ export function createContactCalls(client: CrmClient): ContactCalls & PhoneCalls
           path: `/contacts/${encodeURIComponent(contactId)}`,
           timeoutMs,
           isUrgent: true,
-          read: (text) => succeeded(phoneIn(readBody(text) ?? {}, locationId)),
+          read: (text) => succeeded(phoneIn(readObject(text) ?? {}, locationId)),
         },
         guard,
       ),
@@ -110,7 +110,7 @@ const handleFilter = (handle: string) => ({
 type Body = Readonly<Record<string, unknown>>;
 
 /** Returns undefined for a response that is not from the CRM's API, such as a proxy's error page. An empty response means no contact. */
-function readBody(text: string): Body | undefined {
+function readObject(text: string): Body | undefined {
   const body = text.trim() === '' ? {} : readJson(text);
   return isObject(body) ? body : undefined;
 }

@@ -149,7 +149,7 @@ describe('one attempt', () => {
   });
 
   it('fails without a request when there is no token', async () => {
-    for (const missing of ['none', 'reauth_required', 'away'] as const) {
+    for (const missing of ['none', 'reauth_required', 'unavailable'] as const) {
       const { attempt, sent } = setUp([response(200)], { bearer: (): NoBearer => ({ missing }) });
       expect(await attempt()).toEqual(failed(missing, { unsent: true }));
       expect(sent).toEqual([]);

@@ -68,7 +68,7 @@ const QUEUE_FULL = failed('crowded', {
   retryAfterMs: 1000,
   unsent: true,
 });
-const LEASE_STORE_AWAY = failed('away', { retryAfterMs: 500, unsent: true });
+const LEASE_STORE_UNAVAILABLE = failed('unavailable', { retryAfterMs: 500, unsent: true });
 
 /** A CRM client with a value for metrics. */
 export interface MeasuredCrmClient extends CrmClient {
@@ -191,7 +191,7 @@ class HttpCrmClient implements MeasuredCrmClient {
     const mayProceed = await Promise.resolve(allowed).catch(() => undefined);
     if (mayProceed === true) return undefined;
     throttle.leave();
-    return mayProceed === undefined ? LEASE_STORE_AWAY : CANCELLED;
+    return mayProceed === undefined ? LEASE_STORE_UNAVAILABLE : CANCELLED;
   }
 
   async #failure(

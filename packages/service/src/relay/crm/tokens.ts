@@ -2,8 +2,8 @@
 export interface Bearer {
   readonly authorization: string;
 }
-/** `none`: no grant. `reauth_required`: the grant was revoked. `away`: the store or the token endpoint is unavailable. */
-export type NoBearer = { readonly missing: 'none' | 'reauth_required' | 'away' };
+/** `none`: no grant. `reauth_required`: the grant was revoked. `unavailable`: the store or the token endpoint is unavailable. */
+export type NoBearer = { readonly missing: 'none' | 'reauth_required' | 'unavailable' };
 /** `oauth`: an OAuth token only. `any`: a private integration token where OAuth is not configured. */
 export type BearerKind = 'oauth' | 'any';
 

@@ -4,7 +4,8 @@ import { EngineError } from '../../platform/errors.ts';
 import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Guids } from './guids-sql.ts';
 import type { MessageTrail, Recorded, StepName } from '../journal/journal.ts';
-import type { ConversationCalls, InboundCalls } from './crm-calls.ts';
+import type { ConversationCalls } from './conversation-calls.ts';
+import type { InboundCalls } from './inbound-calls.ts';
 import {
   LOCATION,
   SETTINGS,

@@ -7,7 +7,7 @@ import { CANCELLED, failed } from '../../platform/retry/attempt.ts';
 import type { Attempt } from '../../platform/retry/attempt.ts';
 import type { Guids } from './guids-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
-import type { InboundMessage } from './crm-calls.ts';
+import type { InboundMessage } from './inbound-calls.ts';
 import {
   HTTP,
   LOCATION,

@@ -19,14 +19,15 @@ import type { Lease } from '../switchboard/switchboard.ts';
 import { composeMessage, kindOf } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
 import type { KnownContact } from './contact-book.ts';
-import type { ConversationCalls, InboundCalls, InboundMessage } from './crm-calls.ts';
+import type { ConversationCalls } from './conversation-calls.ts';
+import type { InboundCalls, InboundMessage } from './inbound-calls.ts';
 import type { ContactCalls } from '../crm/contact-calls.ts';
 import { idempotencyKey } from './idempotency-key.ts';
 import { InboundJob } from './inbound-job.ts';
 import { writePolicy } from './inbound-retry-policy.ts';
 import { LostAttempts } from './lost-attempts.ts';
 import { LostMessages } from './lost-messages.ts';
-import type { Finding } from './lost-messages.ts';
+import type { LookUpResult } from './lost-messages.ts';
 import { isSameText } from './match-message.ts';
 import type { LostMessage } from './match-message.ts';
 import type { ReadDelays } from './read-after-loss.ts';
@@ -75,7 +76,7 @@ export interface InboundDeps extends LeaseChecks {
   /** Returns the sender as it is recorded: a number in E.164, even if the Mac reports it without its country code; others unchanged. */
   readonly phones: Pick<Phones, 'recorded'>;
   readonly count?: (result: 'delivered' | 'repeated' | 'rejected' | 'retry') => void;
-  readonly countLookUp?: (result: Finding['kind']) => void;
+  readonly countLookUp?: (result: LookUpResult['kind']) => void;
 }
 
 /**
@@ -319,7 +320,7 @@ class InboundDeliveries implements Inbound {
   }
 
   /** Finds out whether the CRM has a message whose response was lost. The only failure is a cancellation. */
-  async #lookUp(job: InboundJob, claim: ClaimedGuid, waitMs: number): Promise<Attempt<Finding>> {
+  async #lookUp(job: InboundJob, claim: ClaimedGuid, waitMs: number): Promise<Attempt<LookUpResult>> {
     const { journal, log, settings, countLookUp } = this.#deps;
     const lost = this.#lostMessage(job, claim);
     const looking = this.#lost.find(lost, job, waitMs, () => this.#othersSettled(job, lost));

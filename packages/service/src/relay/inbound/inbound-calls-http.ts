@@ -1,7 +1,7 @@
 import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
-import type { InboundCalls } from './crm-calls.ts';
+import type { InboundCalls } from './inbound-calls.ts';
 import { failed, succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt } from '../../platform/retry/attempt.ts';
 import type { CrmClient } from '../crm/crm-client.ts';

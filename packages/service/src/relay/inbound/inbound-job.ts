@@ -14,7 +14,7 @@ import type { LeaseChecks } from '../switchboard/lease-fence.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
-import type { InboundMessage } from './crm-calls.ts';
+import type { InboundMessage } from './inbound-calls.ts';
 import { inboundRetryPolicy } from './inbound-retry-policy.ts';
 
 const MAX_NOTED_FAILURES = 8;

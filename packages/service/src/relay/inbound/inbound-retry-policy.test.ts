@@ -13,7 +13,7 @@ describe('an inbound message is retried', () => {
     'crowded',
     'none',
     'reauth_required',
-    'away',
+    'unavailable',
     'token_refused',
   ] as const)('I6 for hours after %s', (kind) => {
     expect(inboundRetryPolicy(failed(kind), LATE)).toBeGreaterThan(0);

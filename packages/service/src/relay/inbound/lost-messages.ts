@@ -4,7 +4,7 @@ import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 import { succeeded } from '../../platform/retry/attempt.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
 import type { Guids } from './guids-sql.ts';
-import type { ConversationCalls, StoredMessage } from './crm-calls.ts';
+import type { ConversationCalls, StoredMessage } from './conversation-calls.ts';
 import type { ContactCalls } from '../crm/contact-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
 import { readPolicy } from './inbound-retry-policy.ts';
@@ -14,7 +14,7 @@ import { readAfterLoss } from './read-after-loss.ts';
 import type { ReadDelays } from './read-after-loss.ts';
 
 /** What the CRM's conversation says about a lost message. */
-export type Finding =
+export type LookUpResult =
   /** The CRM has it, and it is recorded as sent. */
   | { readonly kind: 'found'; readonly crmMessageId: string }
   /** The CRM does not have it. */
@@ -45,7 +45,7 @@ interface Reading {
 
 type Call = <T>(attempt: (guard: SendGuard) => Promise<Attempt<T>>) => Promise<Attempt<T>>;
 
-const ABSENT = succeeded<Finding>({ kind: 'absent' });
+const ABSENT = succeeded<LookUpResult>({ kind: 'absent' });
 const MAX_MESSAGES = 100;
 const MAX_CONTACTS = 10;
 const MAX_CONVERSATIONS = 10;
@@ -71,9 +71,9 @@ export class LostMessages {
     job: InboundJob,
     waitMs: number,
     othersSettled: () => Promise<unknown>,
-  ): Promise<Attempt<Finding>> {
+  ): Promise<Attempt<LookUpResult>> {
     let deadline: number | undefined;
-    const read = async (): Promise<Attempt<Finding>> => {
+    const read = async (): Promise<Attempt<LookUpResult>> => {
       deadline ??= this.#deps.clock.monotonic() + READ_WITHIN_MS;
       const reading = await this.#read(lost, job, deadline);
       if (!reading.ok) return reading;

@@ -1,7 +1,7 @@
 import { writeFooter } from '@footbridge/protocol/footer';
 import { describe, expect, it } from 'vitest';
 
-import type { StoredMessage } from './crm-calls.ts';
+import type { StoredMessage } from './conversation-calls.ts';
 import { isBefore, isMatch } from './match-message.ts';
 import type { LostMessage } from './match-message.ts';
 

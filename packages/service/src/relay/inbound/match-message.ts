@@ -1,6 +1,6 @@
 import { parseFooter } from '@footbridge/protocol/footer';
 
-import type { StoredMessage } from './crm-calls.ts';
+import type { StoredMessage } from './conversation-calls.ts';
 
 /** A message that the CRM may or may not have: the response to its POST was lost. */
 export interface LostMessage {

@@ -14,7 +14,7 @@ import type { CrmStorage } from './prepare-attachments.ts';
 
 const STORED = 'https://crm.example/a.png';
 /** The token of the location has expired and cannot be refreshed. */
-const NO_TOKEN = failed('away', { unsent: true });
+const NO_TOKEN = failed('unavailable', { unsent: true });
 
 const urlOf = (locationId: string) => `https://x.example/assets/${locationId.padEnd(32, '0')}/a.png`;
 

@@ -15,7 +15,7 @@ import type { Phones } from '../people/phones.ts';
 import { leaseChecks } from '../status/room.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
 import { createConversationCalls } from './conversation-calls-http.ts';
-import type { ConversationCalls } from './crm-calls.ts';
+import type { ConversationCalls } from './conversation-calls.ts';
 import { createInbound } from './deliver-inbound.ts';
 import type { Inbound } from './deliver-inbound.ts';
 import { uncertainDeliveries } from './find-uncertain.ts';

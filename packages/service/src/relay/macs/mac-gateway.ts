@@ -226,7 +226,7 @@ class Gateway implements MacGateway, SessionHost {
     this.#deps.lastSeen.note(device.deviceRow);
   }
 
-  settled(session: MacSession): void {
+  registrationEnded(session: MacSession): void {
     this.#unregistered.delete(session);
   }
 

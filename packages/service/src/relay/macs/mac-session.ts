@@ -20,7 +20,9 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { DeviceIdentity } from '../accounts/authenticate-device.ts';
+import type { Inbound } from '../inbound/deliver-inbound.ts';
 import type { Journal } from '../journal/journal-sql.ts';
+import type { StatusReports } from '../status/report-statuses.ts';
 import type { LedgerEntry, SendLedger } from '../switchboard/send-ledger.ts';
 import type {
   DisconnectReason,
@@ -48,7 +50,7 @@ import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import { ReachRequests } from './reach-requests.ts';
 import { readMacFrame } from './read-mac-frame.ts';
 import { ReceiveWindow, WINDOW } from './receive-window.ts';
-import type { Admission, Inbound, MacEvents, Statuses } from './session-deps.ts';
+import type { Admission, MacEvents } from './session-deps.ts';
 import type { Confirming } from './silent-macs.ts';
 import type { Reader } from './slow-readers.ts';
 import { UnconfirmedSends } from './unconfirmed-sends.ts';
@@ -56,7 +58,7 @@ import { UnconfirmedSends } from './unconfirmed-sends.ts';
 /** The gateway's callbacks for its sessions. */
 export interface SessionHost {
   /** The session registered or ended, so the registration deadline no longer applies. */
-  settled(session: MacSession): void;
+  registrationEnded(session: MacSession): void;
   /** The socket has buffered bytes that the Mac has not read. */
   unsent(session: MacSession): void;
   /** A frame was written that the Mac has to confirm. */
@@ -70,8 +72,8 @@ export interface SessionHost {
 export interface SessionDeps {
   readonly switchboard: Pick<Switchboard, 'bind' | 'release' | 'isCurrent' | 'reply'>;
   readonly admission: Admission;
-  readonly inbound: Inbound;
-  readonly statuses: Statuses;
+  readonly inbound: Pick<Inbound, 'deliver'>;
+  readonly statuses: Pick<StatusReports, 'published' | 'reported'>;
   readonly ledger: SendLedger;
   readonly frameMemory: FrameMemory;
   readonly journal: Pick<Journal, 'step'>;
@@ -235,7 +237,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
       this.#unconfirmed = new UnconfirmedSends(this, sends, this.#deps);
     }
     if (frame.capabilities.includes(REPLIES)) this.#reachRequests = new ReachRequests();
-    this.#deps.host.settled(this);
+    this.#deps.host.registrationEnded(this);
     this.#deps.admission.introduced(this.device, {
       osVersion: frame.os.version,
       appVersion: frame.agent.version,
@@ -511,7 +513,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#unconfirmed?.close();
     this.#stateReport = undefined;
     const { host, log, switchboard, events } = this.#deps;
-    host.settled(this);
+    host.registrationEnded(this);
     host.left(this);
     const lease = this.#lease;
     log.info(

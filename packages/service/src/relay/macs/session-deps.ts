@@ -1,26 +1,8 @@
-import type { AckOutcome, MessageReceivedFrame, MessageStatusFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { AuthStatus, DeviceIdentity } from '../accounts/authenticate-device.ts';
 import type { Admittance } from '../accounts/claim-location.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
-
-/** Delivers inbound messages to the CRM. Calls come in order of arrival and do not wait for earlier ones. */
-export interface Inbound {
-  deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
-}
-
-export interface Statuses {
-  /** Handles a status report from a Mac. */
-  reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
-  /** Called when a `send` frame has been written to the Mac's socket. */
-  published(message: {
-    requestId: string;
-    locationId: LocationId;
-    messageId: string | null;
-    lease: Lease;
-  }): void;
-}
 
 /** Events for metrics and logs. */
 export interface MacEvents {

@@ -84,7 +84,7 @@ export class DeliveryQueue {
    * Another node owns the location: completes the requests in flight for it, and retries none. Resolves with the number of
    * milliseconds during which a request that timed out may still arrive.
    */
-  async settle(locationId: string): Promise<number> {
+  async endCalls(locationId: string): Promise<number> {
     const ending = this.#messages.unfinished.filter(
       ({ item }) => item.update.locationId === locationId && item.source !== 'rejection',
     );

@@ -42,7 +42,7 @@ export class EarlierRequests {
 
   async #recall(lease: Lease, frame: MessageStatusFrame): Promise<KnownRequest | undefined> {
     const { clock, otherNodes } = this.#deps;
-    const unsettledMs = await (otherNodes?.settled(lease) ?? this.#unsettledMs(lease));
+    const unsettledMs = await (otherNodes?.callsEnded(lease) ?? this.#unsettledMs(lease));
     const madeAt = requestTime(frame.requestId);
     const sent = await this.#history.sentStatuses(frame.requestId);
     if (sent === undefined && madeAt === undefined) return undefined;

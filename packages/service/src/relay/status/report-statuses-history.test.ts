@@ -76,7 +76,7 @@ describe('after a restart', () => {
 });
 
 describe('a report about a message whose statuses are not in the journal', () => {
-  const otherNodes = { ...OTHER_NODES, settled: async () => 0 };
+  const otherNodes = { ...OTHER_NODES, callsEnded: async () => 0 };
   /** A node that took the location over, and a CRM that shows `shown` in turn, the last one for ever. */
   function takenOver(...shown: Attempt<ShownStatus>[]) {
     const { put, updates } = openCalls();

@@ -157,8 +157,8 @@ describe('the CRM receives', () => {
       reports.rejected({ ...rejection, requestId: newRequestId() });
       await clock.advance(0);
       let isSettled = false;
-      const settling = reports.settleRejections(LOCATION, 'm1').then(() => (isSettled = true));
-      await reports.settleRejections(LOCATION, 'another message');
+      const settling = reports.endRejections(LOCATION, 'm1').then(() => (isSettled = true));
+      await reports.endRejections(LOCATION, 'another message');
       expect(isSettled).toBe(false);
       sent[0]?.answer(HTTP);
       await settling;

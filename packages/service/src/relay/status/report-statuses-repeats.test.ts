@@ -201,8 +201,8 @@ describe('a repeated request', () => {
     async (told) => {
       const { put, updates } = openCalls();
       const { promise, resolve } = Promise.withResolvers<number>();
-      const settled = () => promise;
-      const { reports, last } = setUp(put, { otherNodes: { ...OTHER_NODES, settled } });
+      const callsEnded = () => promise;
+      const { reports, last } = setUp(put, { otherNodes: { ...OTHER_NODES, callsEnded } });
       publish(reports, newRequestId());
       await tick();
       expect(updates).toEqual([]);
@@ -280,12 +280,12 @@ describe('a repeated request', () => {
     publish(reports, newRequestId(), 'm3', lease(1, asLocationId('loc2')));
     await tick();
     let isSettled = false;
-    const settling = reports.settle(LOCATION).then(() => (isSettled = true));
+    const ending = reports.endCalls(LOCATION).then(() => (isSettled = true));
     sent[0]?.answer(OK);
     await tick();
     expect(isSettled).toBe(false);
     sent[1]?.answer(HTTP);
-    await settling;
+    await ending;
     await clock.advance(60_000);
     expect(statuses()).toEqual(['pending', 'pending', 'pending']);
     expect(await Promise.all(['m1', 'm2', 'm4'].map((id) => reports.statusOf(LOCATION, id)))).toEqual([
@@ -375,14 +375,14 @@ describe('a repeated request', () => {
     const { reports, clock } = setUp(put, { otherNodes: OTHER_NODES });
     publish(reports, newRequestId());
     await tick();
-    const settling = reports.settle(LOCATION);
+    const ending = reports.endCalls(LOCATION);
     sent[0]?.answer(TIMEOUT);
-    expect(await settling).toBe(SETTLE_MS);
+    expect(await ending).toBe(SETTLE_MS);
     await clock.advance(5000);
-    expect(await reports.settle(LOCATION)).toBe(SETTLE_MS - 5000);
-    expect(await reports.settle(asLocationId('loc2') ?? '')).toBe(0);
+    expect(await reports.endCalls(LOCATION)).toBe(SETTLE_MS - 5000);
+    expect(await reports.endCalls(asLocationId('loc2') ?? '')).toBe(0);
     await clock.advance(SETTLE_MS);
-    expect(await reports.settle(LOCATION)).toBe(0);
+    expect(await reports.endCalls(LOCATION)).toBe(0);
   });
 
   it.each([
@@ -394,10 +394,10 @@ describe('a repeated request', () => {
       const { put, updates } = openCalls();
       const { promise, resolve } = Promise.withResolvers<number>();
       let isFirst = true;
-      const settled = () => (isFirst ? promise : Promise.resolve(0));
+      const callsEnded = () => (isFirst ? promise : Promise.resolve(0));
       const fenced: StatusCalls['put'] = async (update, guard) =>
         (await guard.fence?.()) === true ? put(update) : CANCELLED;
-      const { reports, currentEpoch } = setUp(fenced, { otherNodes: { ...OTHER_NODES, settled } });
+      const { reports, currentEpoch } = setUp(fenced, { otherNodes: { ...OTHER_NODES, callsEnded } });
       const id = newRequestId();
       publish(reports, id);
       isFirst = false;
@@ -413,7 +413,7 @@ describe('a repeated request', () => {
 
   it('A4 that the former owner could not report is pending first, without a delay', async () => {
     const { put, updates } = openCalls();
-    const otherNodes = { ...OTHER_NODES, settled: async () => 0 };
+    const otherNodes = { ...OTHER_NODES, callsEnded: async () => 0 };
     const { reports, told } = setUp(put, { otherNodes });
     const [unreported, reported] = [newRequestId(), newRequestId()];
     told.set(unreported, { locationId: LOCATION, messageId: 'm1', statuses: [] });

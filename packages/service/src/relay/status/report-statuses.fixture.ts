@@ -21,7 +21,7 @@ export const lease = (epoch = 1, locationId = LOCATION): Lease => ({
 });
 /** Other nodes that know no message. */
 export const OTHER_NODES: OtherNodes = {
-  settled: async () => 20_000,
+  callsEnded: async () => 20_000,
   mayLackStatuses: () => false,
   statusElsewhere: async () => undefined,
   isUnderWayElsewhere: async () => false,

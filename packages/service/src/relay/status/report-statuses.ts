@@ -156,11 +156,11 @@ class QueuedReports implements StatusReports {
     if (this.#attempts.addRejected(own)) this.#sender.sendRejection(own, { code, message });
   }
 
-  settle(locationId: string): Promise<number> {
-    return this.#queue.settle(locationId);
+  endCalls(locationId: string): Promise<number> {
+    return this.#queue.endCalls(locationId);
   }
 
-  settleRejections(locationId: string, messageId: string): Promise<void> {
+  endRejections(locationId: string, messageId: string): Promise<void> {
     return this.#queue.withdrawRejections(messageKey(locationId, messageId));
   }
 

@@ -46,13 +46,13 @@ export function openStatus(
   });
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),
-    async settle(locationId) {
-      const lateMs = await statuses.settle(locationId);
+    async endCalls(locationId) {
+      const lateMs = await statuses.endCalls(locationId);
       await journal.flush();
       return lateMs;
     },
-    async settleRejections(locationId, messageId) {
-      await statuses.settleRejections(locationId, messageId);
+    async endRejections(locationId, messageId) {
+      await statuses.endRejections(locationId, messageId);
       await journal.flush();
     },
   });

@@ -19,7 +19,7 @@ const lease: Lease = {
 const update = { locationId: 'loc1', messageId: 'm', status: 'pending', error: undefined } as const;
 const OK = succeeded(undefined);
 const HTTP = failed('http', { status: 503 });
-const AWAY = failed('away', { unsent: true, retryAfterMs: 500 });
+const UNAVAILABLE = failed('unavailable', { unsent: true, retryAfterMs: 500 });
 
 /** A delivery to a CRM that returns `results` in turn, the last one for ever. `sent` counts requests that passed the fence. */
 function setUp(
@@ -86,7 +86,7 @@ it('A4 a superseded pending is not retried, and does not wait for the retry eith
 });
 
 it('A2 a pending that waits for its lease store is not held once it is superseded', async () => {
-  const { delivery, clock, guards, sent } = setUp([AWAY]);
+  const { delivery, clock, guards, sent } = setUp([UNAVAILABLE]);
   const result = delivery.send();
   await clock.advance(600);
   const before = guards.length;
@@ -127,7 +127,7 @@ it('A5 a withdrawn status is not sent at all, and leaves the queue of the rate l
   expect(await delivery.send()).toBe(CANCELLED);
   expect(guards).toEqual([]);
 
-  const queued = setUp([AWAY], 'pending');
+  const queued = setUp([UNAVAILABLE], 'pending');
   const result = queued.delivery.send();
   await queued.clock.advance(0);
   expect(queued.guards[0]?.cancellation?.signal.aborted).toBe(false);

@@ -15,7 +15,7 @@ import { STATUS_RETRY_POLICIES } from './status-retry-policy.ts';
 /** The part of the switchboard that asks other nodes. */
 export type OtherNodes = Pick<
   Switchboard,
-  'settled' | 'mayLackStatuses' | 'statusElsewhere' | 'isUnderWayElsewhere'
+  'callsEnded' | 'mayLackStatuses' | 'statusElsewhere' | 'isUnderWayElsewhere'
 >;
 
 export interface StatusHistoryDeps {
@@ -58,7 +58,7 @@ export class StatusHistory {
     if (messageId === undefined) return 'none';
     let newest: Pick<ReportedStatus, 'status' | 'epoch'> | undefined;
     if (otherNodes !== undefined && lease !== undefined) {
-      await otherNodes.settled(lease);
+      await otherNodes.callsEnded(lease);
       const known = here && { status: await here.lastStatus, epoch: here.epoch };
       newest = newerStatus(await otherNodes.statusElsewhere(messageId, lease), known);
     }

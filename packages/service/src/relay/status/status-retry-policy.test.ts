@@ -33,7 +33,7 @@ describe('a status is retried', () => {
     },
   );
 
-  it.each(['http', 'network', 'timeout', 'circuit', 'crowded', 'away', 'reauth_required'] as const)(
+  it.each(['http', 'network', 'timeout', 'circuit', 'crowded', 'unavailable', 'reauth_required'] as const)(
     'A11 for hours after %s when it is terminal',
     (kind) => {
       expect(retries('terminal', kind, { attempts: 500, elapsedMs: HOUR_MS })).toBe(true);
@@ -55,9 +55,11 @@ describe('a status is retried', () => {
   });
 
   it('A2 for a minute while a pending has no token or the lease cannot be confirmed; a rejection is not held', () => {
-    const held = [59_000, 60_000].map((elapsedMs) => retries('pending', 'away', { attempts: 0, elapsedMs }));
+    const held = [59_000, 60_000].map((elapsedMs) =>
+      retries('pending', 'unavailable', { attempts: 0, elapsedMs }),
+    );
     expect(held).toEqual([true, false]);
-    expect(retries('rejection', 'away')).toBe(false);
+    expect(retries('rejection', 'unavailable')).toBe(false);
   });
 
   it('A11 at once with a renewed token', () => {

@@ -34,6 +34,6 @@ function isWorthRetrying(source: StatusSource, failure: FailedAttempt, progress:
   if (kind === 'not_yet') return progress.attempts < MAX_NOT_YET_ATTEMPTS;
   if (source === 'terminal') return kind !== 'token_refused' && !isStuck(failure, progress);
   // A rejection is not held: by then the CRM may have repeated the request at another node.
-  if (kind === 'away') return source === 'pending' && progress.elapsedMs < MAX_HELD_MS;
+  if (kind === 'unavailable') return source === 'pending' && progress.elapsedMs < MAX_HELD_MS;
   return TRANSIENT.has(kind) && progress.attempts < MAX_OWN_ATTEMPTS;
 }

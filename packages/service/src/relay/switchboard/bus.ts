@@ -94,7 +94,7 @@ export interface ConfirmedNotice extends MacName {
 }
 
 /** What a former owner of a location reports to the next one. Durations from now. */
-export interface Settled {
+export interface EndedCalls {
   /** How long an even earlier owner may still have calls in flight. */
   readonly unsettledMs: number;
   /** How long to expect that an even earlier owner sent statuses to the CRM without recording them. */
@@ -105,7 +105,8 @@ export interface Settled {
  * Asks the former owner of a location to end its calls for it and to record their results. With a message it asks a node that rejected a
  * request to end the reports of that, because the message was accepted now.
  */
-export interface SettleRequest {
+export interface EndCallsRequest {
+  /** The name of version 0.1.0, like `settled` and `unsettledMs`. */
   readonly type: 'settle';
   readonly id: string;
   readonly from: string;
@@ -140,8 +141,8 @@ export type BusMessage =
   | CopyNotice
   | CopyRequest
   | ConfirmedNotice
-  | SettleRequest
-  | ({ readonly type: 'settled'; readonly id: string } & Settled)
+  | EndCallsRequest
+  | ({ readonly type: 'settled'; readonly id: string } & EndedCalls)
   | StatusQuestion
   | { readonly type: 'status'; readonly id: string; readonly known?: ReportedStatus | undefined }
   | { readonly type: 'leases_lost'; readonly from: string }

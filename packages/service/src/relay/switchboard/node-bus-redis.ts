@@ -18,8 +18,8 @@ import type {
   HandedOver,
   KeptNotice,
   MacName,
-  SettleRequest,
-  Settled,
+  EndCallsRequest,
+  EndedCalls,
   StatusQuestion,
   TakenNotice,
   TakeOverRequest,
@@ -63,7 +63,7 @@ export interface BusHandler {
   /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
   onTakeOver(request: TakeOverRequest): HandedFrame[];
   /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
-  onSettle(request: SettleRequest): Promise<Settled>;
+  onEndCalls(request: EndCallsRequest): Promise<EndedCalls>;
   onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined>;
   onMacReply(frame: ReachResultFrame): void;
   /** Whether this node can keep frames of a node that is shutting down. */
@@ -95,7 +95,7 @@ export class NodeBus {
   readonly #writes = new Map<string, (result: WriteResult) => void>();
   readonly #lists = new Map<string, (macs: BoundMac[]) => void>();
   readonly #takeOvers = new Map<string, (part: HandedOver) => void>();
-  readonly #settlements = new Map<string, (settled: Settled) => void>();
+  readonly #endings = new Map<string, (ended: EndedCalls) => void>();
   readonly #questions = new Map<string, (known: ReportedStatus | undefined) => void>();
   readonly #offers = new Map<string, (node: string) => void>();
   #forged = 0;
@@ -187,21 +187,21 @@ export class NodeBus {
   }
 
   /** Resolves with undefined when the node is gone or does not respond in time. */
-  async settle(
+  async endCalls(
     to: string,
-    request: Omit<SettleRequest, 'type' | 'id' | 'from'>,
+    request: Omit<EndCallsRequest, 'type' | 'id' | 'from'>,
     timeoutMs: number,
-  ): Promise<Settled | undefined> {
+  ): Promise<EndedCalls | undefined> {
     const id = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<Settled | undefined>();
-    this.#settlements.set(id, resolve);
+    const { promise, resolve } = Promise.withResolvers<EndedCalls | undefined>();
+    this.#endings.set(id, resolve);
     const cancel = this.#clock.after(timeoutMs, () => afterReading(() => resolve(undefined)));
     try {
       const message = { type: 'settle', id, from: this.#node, ...request } as const;
       return (await this.#publish(channelOf(to), message)) > 0 ? await promise : undefined;
     } finally {
       cancel();
-      this.#settlements.delete(id);
+      this.#endings.delete(id);
     }
   }
 
@@ -366,9 +366,9 @@ export class NodeBus {
       case 'confirmed':
         return this.#handler.frames.onConfirmed(message);
       case 'settle':
-        return void this.#settle(message);
+        return void this.#endOwnCalls(message);
       case 'settled':
-        return this.#settlements.get(message.id)?.(message);
+        return this.#endings.get(message.id)?.(message);
       case 'status_of':
         return message.from === this.#node ? undefined : void this.#answer(message);
       case 'status':
@@ -392,9 +392,9 @@ export class NodeBus {
     this.#notify(channelOf(request.from), { type: 'write_result', id: request.id, result });
   }
 
-  async #settle(request: SettleRequest): Promise<void> {
-    const settled = await this.#handler.onSettle(request);
-    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, ...settled });
+  async #endOwnCalls(request: EndCallsRequest): Promise<void> {
+    const ended = await this.#handler.onEndCalls(request);
+    this.#notify(channelOf(request.from), { type: 'settled', id: request.id, ...ended });
   }
 
   async #answer(question: StatusQuestion): Promise<void> {

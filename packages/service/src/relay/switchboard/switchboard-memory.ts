@@ -103,7 +103,7 @@ class MemorySwitchboard implements Switchboard {
     if (this.isCurrent(lease)) this.#bindings.delete(lease.locationId);
   }
 
-  async settled(): Promise<number> {
+  async callsEnded(): Promise<number> {
     return 0;
   }
 

@@ -16,7 +16,7 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
     for (const { board } of [a, b, a, a])
-      expect(await board.settled(await bound(board, location, connect('device-1')))).toBe(0);
+      expect(await board.callsEnded(await bound(board, location, connect('device-1')))).toBe(0);
   });
 
   it('A4 asks the former owner also when it bound the location long ago', async () => {
@@ -25,24 +25,24 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     const asked: string[] = [];
     a.board.keepStatuses({
       ...NO_STATUSES,
-      settle: async (locationId) => asked.push(locationId) - 1,
+      endCalls: async (locationId) => asked.push(locationId) - 1,
     });
     const lease = await bound(a.board, location, connect('device-1'));
     await ageKeys(fixture.server.url, '*:bound', 600_000);
     await a.board.release(lease);
-    await b.board.settled(await bound(b.board, location, connect('device-1')));
+    await b.board.callsEnded(await bound(b.board, location, connect('device-1')));
     expect(asked).toEqual([location]);
   });
 
   it('A4 reports to the next owner how long a call of the former owner may still arrive at the CRM', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
-    a.board.keepStatuses({ ...NO_STATUSES, settle: async () => 7000 });
+    a.board.keepStatuses({ ...NO_STATUSES, endCalls: async () => 7000 });
     await bound(a.board, location, connect('device-1'));
     const lease = await bound(b.board, location, connect('device-1'));
-    expect(await b.board.settled(lease)).toBeGreaterThan(0);
+    expect(await b.board.callsEnded(lease)).toBeGreaterThan(0);
     await skip(7000);
-    expect(await b.board.settled(lease)).toBe(0);
+    expect(await b.board.callsEnded(lease)).toBe(0);
   });
 
   it('A4 does not wait for a former owner that is gone, but for its calls', async () => {
@@ -51,14 +51,14 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     await bound(gone.board, location, connect('device-1'));
     await gone.redis.close();
     const lease = await bound(here.board, location, connect('device-1'));
-    const leftMs = await here.board.settled(lease);
+    const leftMs = await here.board.callsEnded(lease);
     expect(leftMs).toBeGreaterThan(SETTLE_TIMEOUT_MS / 2);
     await skip(5000);
-    const later = await next.board.settled(await bound(next.board, location, connect('device-1')));
+    const later = await next.board.callsEnded(await bound(next.board, location, connect('device-1')));
     expect(later).toBeGreaterThan(0);
     expect(later).toBeLessThan(leftMs - 4999);
     await skip(SETTLE_TIMEOUT_MS);
-    expect(await here.board.settled(lease)).toBe(0);
+    expect(await here.board.callsEnded(lease)).toBe(0);
   });
 
   it('A5 reports to every next owner, for ten minutes, that statuses of a lost owner may be missing', async () => {
@@ -68,11 +68,11 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     expect(gone.board.mayLackStatuses(first)).toBe(false);
     await gone.redis.close();
     const second = await bound(here.board, location, connect('device-1'));
-    await here.board.settled(second);
+    await here.board.callsEnded(second);
     expect(here.board.mayLackStatuses(second)).toBe(true);
     await skip(60_000);
     const third = await bound(next.board, location, connect('device-1'));
-    await next.board.settled(third);
+    await next.board.callsEnded(third);
     expect(next.board.mayLackStatuses(third)).toBe(true);
     await skip(541_000);
     expect(next.board.mayLackStatuses(third)).toBe(false);
@@ -82,8 +82,8 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     const [silent, here] = [await node({ through: deaf }), await node()];
     const location = freshLocation();
     await bound(silent.board, location, connect('device-1'));
-    const settling = here.board.settled(await bound(here.board, location, connect('device-1')));
-    expect(await fixture.clock.skipThrough(settling)).toBe(0);
+    const ending = here.board.callsEnded(await bound(here.board, location, connect('device-1')));
+    expect(await fixture.clock.skipThrough(ending)).toBe(0);
   });
 
   it('A5 does not know whether a message is under way when a node does not respond, or Redis', async () => {

@@ -10,8 +10,8 @@ import { EngineError } from '../../platform/errors.ts';
 import type { Redis } from '../../platform/redis/open-redis.ts';
 import type {
   DisconnectNotice,
-  SettleRequest,
-  Settled,
+  EndCallsRequest,
+  EndedCalls,
   StatusQuestion,
   TakeOverRequest,
   WriteRequest,
@@ -24,7 +24,7 @@ import type { LeaseHolder, LeaseKeeper, Renewal, StoredLease } from './leases-re
 import { NodeBus } from './node-bus-redis.ts';
 import type { BusHandler } from './node-bus-redis.ts';
 import type { HandedFrame, SendLedger } from './send-ledger.ts';
-import { Settlement } from './settlement-redis.ts';
+import { FormerOwners } from './former-owners-redis.ts';
 import {
   CONTENTION,
   SEND_TIMEOUT_MS,
@@ -118,7 +118,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   /** The results of write requests by id. Two rounds of renewals last longer than any request stays valid. */
   #handled = new Map<string, Promise<WriteResult>>();
   #handledBefore = new Map<string, Promise<WriteResult>>();
-  readonly #settlement: Settlement;
+  readonly #formerOwners: FormerOwners;
   #statuses: StatusKeeper | undefined;
   #replies: ReachListener | undefined;
   #tick = 0;
@@ -146,7 +146,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     this.#copies = new FrameCopies({ bus, ledger, clock, log, onCopied });
     const copies = this.#copies;
     this.frames = new HandOver({ bus, leases: this.#leases, ledger, copies, node, log, holderOf });
-    this.#settlement = new Settlement({ bus, clock, node });
+    this.#formerOwners = new FormerOwners({ bus, clock, node });
   }
 
   async open(): Promise<void> {
@@ -175,7 +175,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
       const displaced = previous !== undefined && previous.deviceId !== deviceId;
       if (previous !== undefined)
         this.#disconnectHolder(locationId, previous, displaced ? 'displaced' : 'resumed');
-      this.#settlement.askFormerOwner(lease, formerNode);
+      this.#formerOwners.askFormerOwner(lease, formerNode);
       this.#hold(lease, connection, sentAt, previous?.deviceId);
       // The former node knows what the device has confirmed. When it was killed, the others have copies.
       const keepers = new Set([unconfirmedAt, formerNode]);
@@ -274,18 +274,18 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  settled({ locationId }: { readonly locationId: string }): Promise<number> {
-    return this.#settlement.settled(locationId);
+  callsEnded({ locationId }: { readonly locationId: string }): Promise<number> {
+    return this.#formerOwners.callsEnded(locationId);
   }
 
   mayLackStatuses({ locationId }: { readonly locationId: string }): boolean {
-    return this.#settlement.unrecordedMs(locationId) > 0;
+    return this.#formerOwners.unrecordedMs(locationId) > 0;
   }
 
   async statusElsewhere(messageId: string, lease: Lease): Promise<ReportedStatus | undefined> {
     const { locationId } = lease;
-    await this.#settlement.endRejections(messageId, lease);
-    if (!this.#settlement.hasFormerOwner(locationId)) return undefined;
+    await this.#formerOwners.endRejections(messageId, lease);
+    if (!this.#formerOwners.hasFormerOwner(locationId)) return undefined;
     const { newest } = await this.#statusOf({ locationId, messageId });
     return newest;
   }
@@ -383,23 +383,23 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     return this.frames.framesOf({ locationId, deviceId });
   }
 
-  async onSettle({ locationId, epoch, messageId }: SettleRequest): Promise<Settled> {
+  async onEndCalls({ locationId, epoch, messageId }: EndCallsRequest): Promise<EndedCalls> {
     if (messageId !== undefined) {
-      await this.#statuses?.settleRejections(locationId, messageId);
+      await this.#statuses?.endRejections(locationId, messageId);
       return { unsettledMs: 0, unrecordedMs: 0 };
     }
     const held = this.#held.get(locationId as LocationId);
     // The Mac is back here: the node that asks has lost the location.
     if (held !== undefined && held.lease.epoch > epoch)
       return { unsettledMs: SETTLE_TIMEOUT_MS, unrecordedMs: 0 };
-    const lateMs = (await this.#statuses?.settle(locationId)) ?? 0;
-    const unsettledMs = Math.max(lateMs, await this.settled({ locationId }));
-    return { unsettledMs, unrecordedMs: this.#settlement.unrecordedMs(locationId) };
+    const lateMs = (await this.#statuses?.endCalls(locationId)) ?? 0;
+    const unsettledMs = Math.max(lateMs, await this.callsEnded({ locationId }));
+    return { unsettledMs, unrecordedMs: this.#formerOwners.unrecordedMs(locationId) };
   }
 
   async onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined> {
     const { from, locationId, messageId, isRejected = false } = question;
-    if (isRejected) this.#settlement.noteRejection(from, locationId, messageId);
+    if (isRejected) this.#formerOwners.noteRejection(from, locationId, messageId);
     return this.#statuses?.statusOf(locationId, messageId);
   }
 

@@ -21,8 +21,8 @@ import type {
 
 /** Knows of no message. */
 export const NO_STATUSES: StatusKeeper = {
-  settle: async () => 0,
-  settleRejections: async () => {},
+  endCalls: async () => 0,
+  endRejections: async () => {},
   statusOf: async () => undefined,
 };
 
@@ -192,26 +192,26 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       expect(leaseOf(next).epoch).toBeGreaterThan(lease.epoch);
     });
 
-    it('A4 settles once the former owner has ended its calls, and the one before it', async () => {
+    it('A4 knows that calls have ended once the former owner has ended its calls, and the one before it', async () => {
       const { engine, first, last } = await start();
       const location = freshLocation();
       const { promise, resolve } = Promise.withResolvers<number>();
       const asked: string[] = [];
-      first.keepStatuses({ ...NO_STATUSES, settle: (id) => (asked.push(id), promise) });
+      first.keepStatuses({ ...NO_STATUSES, endCalls: (id) => (asked.push(id), promise) });
       const leases: Lease[] = [];
       for (const node of engine.nodes)
         leases.push(leaseOf(await node.bind(location, new TestConnection('device-1'))));
       const lease = leases.at(-1);
       if (lease === undefined) throw new Error('not bound');
-      let isSettled = false;
-      const settling = last.settled(lease).then(() => (isSettled = true));
+      let hasEnded = false;
+      const ending = last.callsEnded(lease).then(() => (hasEnded = true));
       if (engine.nodes.length > 1) {
         await until(() => asked.length > 0);
         await last.boundMacs();
-        expect([asked, isSettled]).toEqual([[location], false]);
+        expect([asked, hasEnded]).toEqual([[location], false]);
       }
       resolve(0);
-      await settling;
+      await ending;
     });
 
     it('A5 asks all other nodes for a message, and takes the newest answer', async () => {
@@ -272,7 +272,7 @@ export function switchboardContract(name: string, createEngine: CreateSwitchboar
       const ended: string[] = [];
       first.keepStatuses({
         ...NO_STATUSES,
-        settleRejections: (...message) => (ended.push(message.join(' ')), promise),
+        endRejections: (...message) => (ended.push(message.join(' ')), promise),
       });
       await first.isUnderWayElsewhere(location, 'rejected');
       const lease = leaseOf(await last.bind(location, new TestConnection('device-1')));

@@ -108,9 +108,9 @@ export interface StatusKeeper {
    * Another node owns the location: ends the calls for it and records their results. Resolves with the number of milliseconds during
    * which a call that timed out may still arrive at the CRM. Never rejects.
    */
-  settle(locationId: string): Promise<number>;
+  endCalls(locationId: string): Promise<number>;
   /** Another node has accepted a request for the message: ends the reports of rejected requests for it. Never rejects. */
-  settleRejections(locationId: string, messageId: string): Promise<void>;
+  endRejections(locationId: string, messageId: string): Promise<void>;
   /** Resolves with undefined when this node does not know the message. Never rejects. */
   statusOf(locationId: string, messageId: string): Promise<ReportedStatus | undefined>;
 }
@@ -186,11 +186,11 @@ export interface BoundMac {
  *   was not written.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
- * - `settled` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
+ * - `callsEnded` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
  *   of them is gone or does not say so within `SETTLE_TIMEOUT_MS`, it resolves with the milliseconds for which a call of it may still be
  *   in flight, and after that time with 0. Never rejects.
  * - `mayLackStatuses` returns whether a node that held the location in the last ten minutes is gone without settling: it may have sent the CRM
- *   statuses that are not in the journal. Call it after `settled`.
+ *   statuses that are not in the journal. Call it after `callsEnded`.
  * - `statusElsewhere` is for a request that was accepted under the lease. Other nodes that rejected a request for the same message end their
  *   reports of it first, as far as they respond. Then it asks all other nodes what they know of the message, and resolves with the newest. A
  *   node that does not respond within a second is left out. It asks only when another node has owned the location in the last
@@ -211,11 +211,11 @@ export interface Switchboard {
   isCurrent(lease: Lease): boolean;
   confirm(lease: Lease): Promise<boolean>;
   release(lease: Lease): Promise<void>;
-  settled(lease: Lease): Promise<number>;
+  callsEnded(lease: Lease): Promise<number>;
   mayLackStatuses(lease: Lease): boolean;
   statusElsewhere(messageId: string, lease: Lease): Promise<ReportedStatus | undefined>;
   isUnderWayElsewhere(locationId: string, messageId: string): Promise<boolean | 'unknown'>;
-  /** `settled` and `statusElsewhere` of other nodes ask this one for its statuses. */
+  /** `callsEnded` and `statusElsewhere` of other nodes ask this one for its statuses. */
   keepStatuses(keeper: StatusKeeper): void;
   reply(frame: ReachResultFrame): void;
   /** Replaces the listener of this node. */

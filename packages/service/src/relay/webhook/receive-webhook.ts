@@ -34,7 +34,7 @@ import type { Fields, WebhookRequest } from './webhook-request.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './webhook-outcome.ts';
 import { reportFailure, reportRejection } from './report-rejection.ts';
-import type { StatusReports } from './report-rejection.ts';
+import type { RejectionReports } from './report-rejection.ts';
 import { SignatureCheck } from '../keys/verify-signature.ts';
 import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
 import type { WEBHOOK } from './settings.ts';
@@ -46,7 +46,7 @@ const CLOCK_SKEW_MS = 10_000;
 export interface OutboundDeps extends Omit<SignatureDeps, 'unsignedPerMinute'>, CheckDeps, ForwardDeps {
   readonly limits: Pick<Limits, 'take'>;
   readonly contacts: Contacts;
-  readonly reports: StatusReports;
+  readonly reports: RejectionReports;
   readonly journal: Pick<Journal, 'open' | 'step' | 'wasDelivered'>;
   /** Returns when the location was handed over to another device; undefined when it was not, lately. */
   readonly handedOverAt: (locationId: string) => number | undefined;

@@ -1,20 +1,12 @@
 import { statusEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
-import type { LocationId, MessageId, RequestId } from '@footbridge/protocol/ids';
+import type { RequestId } from '@footbridge/protocol/ids';
 
+import type { StatusReports } from '../status/report-statuses.ts';
 import type { Fields } from './webhook-request.ts';
 import type { Rejection } from './webhook-outcome.ts';
 
-export interface StatusReports {
-  /** Reports `failed` to the CRM when the location has a token. Returns at once, never throws (A7, A8). */
-  rejected(report: {
-    readonly requestId: RequestId;
-    readonly locationId: LocationId;
-    readonly messageId: MessageId;
-    readonly code: string;
-    readonly message: string;
-  }): void;
-}
+export type RejectionReports = Pick<StatusReports, 'rejected'>;
 
 /** Rejections that a status names in another way: the 404 on purpose (A7), and so the 503 (A10). */
 const RENAMED: Partial<Record<Rejection['code'], StatusCode>> = {
@@ -27,7 +19,7 @@ const ENDED_TWICE =
 const NOT_SENT = 'The service could not forward the message to the Mac. Nothing was sent.';
 
 export function reportRejection(
-  reports: StatusReports,
+  reports: RejectionReports,
   requestId: RequestId,
   { locationId, messageId }: Pick<Fields, 'locationId' | 'messageId'>,
   rejection: Rejection,
@@ -40,7 +32,7 @@ export function reportRejection(
 
 /** Reports a request that ended in a 5xx. Only for one that certainly wrote nothing to the Mac (A10). */
 export function reportFailure(
-  reports: StatusReports,
+  reports: RejectionReports,
   requestId: RequestId,
   { locationId, messageId }: Pick<Fields, 'locationId' | 'messageId'>,
 ): void {

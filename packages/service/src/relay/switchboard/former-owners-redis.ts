@@ -10,25 +10,25 @@ const CALL_TIMEOUT_MS = 11_000;
 /** CRMs repeat most webhooks within this time. */
 const UNRECORDED_MS = 600_000;
 
-export interface SettlementDeps {
-  readonly bus: Pick<NodeBus, 'settle'>;
+export interface FormerOwnersDeps {
+  readonly bus: Pick<NodeBus, 'endCalls'>;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   readonly node: string;
 }
 
-/** Ends the calls of other nodes to the CRM before this node makes its own for the same location or message. */
-export class Settlement {
-  readonly #deps: SettlementDeps;
+/** Makes other nodes end their calls to the CRM before this node makes its own for the same location or message. */
+export class FormerOwners {
+  readonly #deps: FormerOwnersDeps;
   /**
    * The locations that were bound here lately, and on another node before. Resolves once that node has ended its calls, with the monotonic
    * time until which calls of a node that is gone may be in flight.
    */
-  readonly #formerOwners = new Map<string, Promise<number>>();
+  readonly #ended = new Map<string, Promise<number>>();
   /** Locations recently held by a node that is gone, with the monotonic time until which its unrecorded statuses matter. */
   readonly #unrecorded = new Map<string, number>();
   readonly #rejecting = new RejectingNodes();
 
-  constructor(deps: SettlementDeps) {
+  constructor(deps: FormerOwnersDeps) {
     this.#deps = deps;
   }
 
@@ -36,20 +36,20 @@ export class Settlement {
   askFormerOwner(lease: Lease, node: string | undefined): void {
     if (node === undefined || node === this.#deps.node) return;
     const { locationId } = lease;
-    const settled = this.#settle(node, lease);
-    this.#formerOwners.set(locationId, settled);
+    const ended = this.#endCalls(node, lease);
+    this.#ended.set(locationId, ended);
     this.#deps.clock.after(SETTLE_TIMEOUT_MS, () => {
-      if (this.#formerOwners.get(locationId) === settled) this.#formerOwners.delete(locationId);
+      if (this.#ended.get(locationId) === ended) this.#ended.delete(locationId);
     });
   }
 
   hasFormerOwner(locationId: string): boolean {
-    return this.#formerOwners.has(locationId);
+    return this.#ended.has(locationId);
   }
 
   /** Resolves with the milliseconds for which a call of a former owner may be in flight. Never rejects. */
-  async settled(locationId: string): Promise<number> {
-    const until = (await this.#formerOwners.get(locationId)) ?? -Infinity;
+  async callsEnded(locationId: string): Promise<number> {
+    const until = (await this.#ended.get(locationId)) ?? -Infinity;
     return Math.max(0, until - this.#deps.clock.monotonic());
   }
 
@@ -68,15 +68,15 @@ export class Settlement {
     const request = { locationId, epoch, messageId };
     const nodes = this.#rejecting.take(locationId, messageId);
     // A node that does not respond is awaited as long as a call that it has begun may be in flight.
-    await Promise.allSettled(nodes.map((node) => bus.settle(node, request, CALL_TIMEOUT_MS)));
+    await Promise.allSettled(nodes.map((node) => bus.endCalls(node, request, CALL_TIMEOUT_MS)));
   }
 
-  async #settle(node: string, { locationId, epoch }: Lease): Promise<number> {
+  async #endCalls(node: string, { locationId, epoch }: Lease): Promise<number> {
     const { bus, clock } = this.#deps;
     const boundAt = clock.monotonic();
-    const settled = await bus.settle(node, { locationId, epoch }, SETTLE_TIMEOUT_MS).catch(() => undefined);
-    this.#noteUnrecorded(locationId, settled?.unrecordedMs ?? UNRECORDED_MS);
-    return settled === undefined ? boundAt + SETTLE_TIMEOUT_MS : clock.monotonic() + settled.unsettledMs;
+    const ended = await bus.endCalls(node, { locationId, epoch }, SETTLE_TIMEOUT_MS).catch(() => undefined);
+    this.#noteUnrecorded(locationId, ended?.unrecordedMs ?? UNRECORDED_MS);
+    return ended === undefined ? boundAt + SETTLE_TIMEOUT_MS : clock.monotonic() + ended.unsettledMs;
   }
 
   #noteUnrecorded(locationId: string, ms: number): void {
