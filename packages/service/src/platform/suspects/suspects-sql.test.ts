@@ -58,7 +58,9 @@ onBothDatabases('suspects', (open) => {
   /** Starts the work for a message. Returns its outcome so far. */
   async function handle({ suspects }: Process, message: MessageName = POISON, work = async () => 'handled') {
     let outcome: unknown;
-    void suspects.handle(message, work).then((handled) => (outcome = handled));
+    void suspects
+      .handle(message, work, (reached) => reached !== 'no Mac')
+      .then((handled) => (outcome = handled));
     await settled();
     return () => outcome;
   }
@@ -89,6 +91,16 @@ onBothDatabases('suspects', (open) => {
     await expect.poll(await handle(process, { ...POISON, kind: 'file' })).toBe('handled');
     await expect.poll(await handle(process)).toBe(SET_ASIDE);
     expect(counted).toEqual(['inbound']);
+  });
+
+  it('I10 an outcome before the end of the work leaves the message a suspect', async () => {
+    await dieOf(POISON);
+    const between = await start();
+    const outcome = await handle(between, POISON, async () => 'no Mac');
+    await advance(OTHERS_FIRST_MS);
+    await expect.poll(outcome).toBe('no Mac');
+    await dieOf(POISON);
+    await expect.poll(await handle(await start())).toBe(SET_ASIDE);
   });
 
   it('I10 the others go first after a death, and then suspects are handled one at a time', async () => {

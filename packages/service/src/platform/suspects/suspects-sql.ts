@@ -91,12 +91,17 @@ export class Suspects {
 
   /**
    * Runs the work for a message at once. One that ended a process is a suspect: it waits until this process has run for a while, so that
-   * the others go first, and suspects are handled one at a time. When it is handled, nothing is held against it any more. One that ended
-   * two processes is not handled: the call resolves with `set_aside`. While the database is unavailable, this node goes by what it knows.
+   * the others go first, and suspects are handled one at a time. Nothing is held against it any more after an outcome that `isHandled`;
+   * after another one, such as no Mac, it has not been through all of the work. One that ended two processes is not handled: the call
+   * resolves with `set_aside`. While the database is unavailable, this node goes by what it knows.
    */
-  handle<T>(message: MessageName, work: () => Promise<T>): Promise<T | typeof SET_ASIDE> {
+  handle<T>(
+    message: MessageName,
+    work: () => Promise<T>,
+    isHandled: (outcome: T) => boolean,
+  ): Promise<T | typeof SET_ASIDE> {
     const key = keyOf(message);
-    if (this.#deaths.has(key)) return this.#handleSuspect(message, key, work);
+    if (this.#deaths.has(key)) return this.#handleSuspect(message, key, work, isHandled);
     // Not in an async function: nearly every message comes here.
     this.#deps.mark.name(key);
     return work();
@@ -155,6 +160,7 @@ export class Suspects {
     message: MessageName,
     key: string,
     work: () => Promise<T>,
+    isHandled: (outcome: T) => boolean,
   ): Promise<T | typeof SET_ASIDE> {
     const { clock, mark, count } = this.#deps;
     const { signal } = this.#closing;
@@ -176,7 +182,7 @@ export class Suspects {
         return SET_ASIDE;
       }
       const outcome = await mark.during(key, work);
-      await this.#acquit(message);
+      if (isHandled(outcome)) await this.#acquit(message);
       return outcome;
     } finally {
       done.resolve(undefined);

@@ -110,7 +110,11 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     const original = await store(recorder.record(bytes), write);
     if (!original.stored) return { kind: 'rejected', reason: original.reason };
     const file = { kind: 'file', locationId, id: original.sha256 } as const;
-    const found = await suspects.handle(file, async () => sniff(recorder.head));
+    const found = await suspects.handle(
+      file,
+      async () => sniff(recorder.head),
+      () => true,
+    );
     const isSetAside = found === SET_ASIDE;
     const type = isSetAside ? UNKNOWN : found;
     const { convert, note = isSetAside ? ENDED_TWICE : null } = mediaType(type);

@@ -202,7 +202,11 @@ class InboundDeliveries implements Inbound {
     const ack =
       job.frame.setAside === true
         ? await this.#setAside(job)
-        : await suspects.handle(job.name, () => this.#deliverClaimed(job, claim));
+        : await suspects.handle(
+            job.name,
+            () => this.#deliverClaimed(job, claim),
+            (outcome) => outcome !== 'retry',
+          );
     return ack === SET_ASIDE
       ? this.#reject(job, 'SET_ASIDE', 'the service or the agent ended twice while it worked on this message')
       : ack;

@@ -87,7 +87,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     const received = { request, fields, key, traceparent, name: nameOf(request, fields) };
     const rate = await reported(received, async () => limitRate({ locationId: fields.locationId, address }));
     if (!rate.allowed) return { kind: 'limited', rate };
-    const outcome = await suspects.handle(received.name, () => receiveAllowed(received, rate));
+    const outcome = await suspects.handle(received.name, () => receiveAllowed(received, rate), isHandled);
     return outcome === SET_ASIDE ? reject(received, new Rejection('SET_ASIDE'), rate) : outcome;
   }
 
@@ -216,6 +216,13 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     }
   };
 }
+
+/** A message that no Mac got has not been written to one: that may be what ended the process. */
+const isHandled = (outcome: WebhookOutcome) =>
+  outcome.kind === 'sent' ||
+  (outcome.kind === 'rejected' &&
+    outcome.rejection.code !== 'LOCATION_NOT_CONNECTED' &&
+    outcome.rejection.code !== 'SERVICE_UNAVAILABLE');
 
 /** A message without an id is recognised by its bytes when it comes again. */
 const nameOf = ({ rawBody }: WebhookRequest, { locationId, messageId }: Fields): MessageName => ({
