@@ -48,7 +48,7 @@ export function footbridge(options: FootbridgeOptions = {}): Candidate {
           OPERATOR_TOKEN: operatorToken,
           CRM_HOSTNAME: start.crmUrl,
           CRM_PUBLIC_KEY: start.publicKey,
-          CRM_KEYS_FILE: keysFile,
+          ...(moreKeys.length > 0 && { CRM_KEYS_FILE: keysFile }),
           CRM_OAUTH_ENABLED: 'true',
           CRM_OAUTH_CLIENT_ID: 'bench',
           CRM_OAUTH_CLIENT_SECRET: 'bench',
