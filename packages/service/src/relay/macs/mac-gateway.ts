@@ -18,6 +18,7 @@ import type { TokenUse } from '../accounts/token-use.ts';
 import type { DeviceIdentity, DeviceAuth } from '../accounts/authenticate-device.ts';
 import type { Changes } from '../../platform/changes/changes.ts';
 import type { Limit, Limits } from '../../platform/limits/limits.ts';
+import type { ValuesOf } from '../../platform/settings/setting.ts';
 import { Slots } from '../../platform/slots.ts';
 import { FrameMemory } from './frame-memory.ts';
 import { HeartbeatWheel } from './heartbeat-wheel.ts';
@@ -26,10 +27,12 @@ import type { SessionDeps, SessionHost } from './mac-session.ts';
 import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
+import type { MACS } from './settings.ts';
 import { SilentMacs } from './silent-macs.ts';
 import { SlowReaders } from './slow-readers.ts';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'frameMemory'> {
+export interface GatewayDeps
+  extends Omit<SessionDeps, 'admission' | 'host' | 'frameMemory'>, ValuesOf<typeof MACS> {
   readonly deviceAuth: Pick<DeviceAuth, 'authenticate' | 'confirm' | 'retain' | 'release' | 'onStatusChange'>;
   readonly claims: Pick<LocationClaims, 'claim' | 'mayServe'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
@@ -41,9 +44,6 @@ export interface GatewayDeps extends Omit<SessionDeps, 'admission' | 'host' | 'f
   readonly addressKey: (address: string) => string;
   /** Responds to an upgrade with an HTTP error. */
   readonly rejectUpgrade: (socket: Socket, error: RequestError) => void;
-  readonly heartbeatSec: number;
-  readonly attemptsPerMinute: number;
-  readonly maxSessions: number;
 }
 
 export interface MacGateway {
@@ -114,7 +114,7 @@ class Gateway implements MacGateway, SessionHost {
       },
     };
     this.#sockets = new Slots({ total: deps.maxSessions, perDevice: MAC_BUDGET.socketsPerDevice });
-    this.#attempts = { name: 'mac-socket', max: deps.attemptsPerMinute, windowSec: 60 };
+    this.#attempts = { name: 'mac-socket', max: deps.socketPerMinute, windowSec: 60 };
     this.#wheel = new HeartbeatWheel(deps.heartbeatSec * 1000);
     this.#closing = new PacedClosing(clock);
     this.#undo = [

@@ -39,18 +39,15 @@ export function openMacs(
   const contended = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
   const gateway = createMacGateway({
     ...host,
+    ...settings,
     ...accounts,
     switchboard,
     ledger,
     journal,
     inbound,
     statuses,
-    mirrorSent: settings.mirrorSent,
     addressKey,
     rejectUpgrade,
-    heartbeatSec: settings.heartbeatSec,
-    maxSessions: settings.maxSessions,
-    attemptsPerMinute: settings.socketPerMinute,
     events: {
       bound(_lease, displaced) {
         metrics.macBound(1);

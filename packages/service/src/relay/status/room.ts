@@ -31,13 +31,11 @@ export function openStatus(
   const { metrics } = host;
   const statuses = createStatusReports({
     ...host,
+    ...settings,
     ...leaseChecks(host, switchboard),
     journal,
     otherNodes: host.isSingleNode ? undefined : switchboard,
-    oauthReady: settings.oauthReady,
     calls: createStatusCalls(client, settings.statusWithGuid),
-    readLagMs: settings.readLagMs,
-    settleMs: settings.settleMs,
     past: journal,
     count: metrics.statusCall,
     onRepeat: () => metrics.duplicate('message'),
