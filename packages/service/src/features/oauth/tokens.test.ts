@@ -8,7 +8,7 @@ import type { Grants } from './grants-sql.ts';
 import { bearerOf, DAY_MS, DAY_SEC, setUp } from './tokens.fixture.ts';
 import type { Tokens } from './tokens.ts';
 
-const ask = (tokens: Tokens) => Promise.resolve(tokens.bearer('loc1', 'oauth'));
+const ask = (tokens: Tokens) => tokens.bearer('loc1', 'oauth');
 
 describe('the token of a location', () => {
   it('A6 is missing without a grant, and available as soon as there is one', async () => {
@@ -17,7 +17,7 @@ describe('the token of a location', () => {
     await tokens.install('code');
     expect(await ask(tokens)).toEqual({ authorization: 'Bearer access-1' });
     await clock.advance(DAY_MS / 2);
-    expect(tokens.bearer('loc1', 'oauth')).toEqual({ authorization: 'Bearer access-1' });
+    expect(await tokens.bearer('loc1', 'oauth')).toEqual({ authorization: 'Bearer access-1' });
     expect(endpoint.refreshes).toBe(0);
   });
 

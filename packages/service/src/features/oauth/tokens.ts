@@ -122,7 +122,7 @@ class CachedTokens implements Tokens {
     ];
   }
 
-  bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer> {
+  async bearer(locationId: string, kind: BearerKind): Promise<Bearer | NoBearer> {
     if (this.#deps.oauth === undefined && (kind === 'oauth' || this.#deps.privateToken === undefined))
       return NONE;
     const known = this.#cached.get(locationId);

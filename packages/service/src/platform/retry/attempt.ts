@@ -66,7 +66,7 @@ export interface SendGuard {
    * Called once, right before the request is sent, since the caller may have lost its lease while the call was queued. False cancels the
    * attempt; a rejection means that the lease store is unavailable.
    */
-  readonly fence?: () => boolean | Promise<boolean>;
+  readonly fence?: () => Promise<boolean>;
 }
 
 export const succeeded = <T>(value: T): Attempt<T> => ({ ok: true, value });

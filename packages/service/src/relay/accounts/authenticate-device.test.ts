@@ -82,13 +82,13 @@ describe('DeviceAuth', () => {
     store.add(token);
     const device = await deviceAuth.authenticate(token);
     expect(device).toMatchObject({ deviceRow: 'dev_0', status: 'active' });
-    expect(deviceAuth.authenticate(token)).toBe(device);
+    expect(await deviceAuth.authenticate(token)).toBe(device);
     expect(store.queries).toBe(1);
     for (let again = 0; again < 2; again++)
       expect(await deviceAuth.authenticate(newDeviceToken())).toBeUndefined();
     expect(store.queries).toBe(3);
-    expect(deviceAuth.authenticate('not a token')).toBeUndefined();
-    expect(deviceAuth.authenticate('')).toBeUndefined();
+    expect(await deviceAuth.authenticate('not a token')).toBeUndefined();
+    expect(await deviceAuth.authenticate('')).toBeUndefined();
     expect(store.queries).toBe(3);
   });
 
@@ -140,7 +140,7 @@ describe('DeviceAuth', () => {
     const device = await deviceAuth.authenticate(token);
     notify('license', 'lic_2');
     notify('device', 'dev_7');
-    expect(deviceAuth.authenticate(token)).toBe(device);
+    expect(await deviceAuth.authenticate(token)).toBe(device);
     await nextTurn();
     expect(store.queries).toBe(1);
   });
@@ -218,9 +218,12 @@ describe('DeviceAuth', () => {
     const former = await deviceAuth.authenticate(disconnected);
     if (former !== undefined) deviceAuth.release(former);
     await clock.advance(590_000);
-    expect(deviceAuth.authenticate(disconnected)).toBe(former);
+    expect(await deviceAuth.authenticate(disconnected)).toBe(former);
     await clock.advance(200_000);
-    expect(deviceAuth.authenticate(disconnected)).toBeInstanceOf(Promise);
-    expect(deviceAuth.authenticate(connected)).toMatchObject({ deviceRow: 'dev_0' });
+    const { queries } = store;
+    expect(await deviceAuth.authenticate(connected)).toMatchObject({ deviceRow: 'dev_0' });
+    expect(store.queries).toBe(queries);
+    expect(await deviceAuth.authenticate(disconnected)).toMatchObject({ deviceRow: 'dev_1' });
+    expect(store.queries).toBe(queries + 1);
   });
 });

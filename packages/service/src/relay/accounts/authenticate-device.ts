@@ -85,10 +85,9 @@ export class DeviceAuth {
   }
 
   /**
-   * Returns the device of a token, in any status, or undefined when there is none. Synchronous for a cached device without
-   * unchecked notices. Rejects when the database is unavailable.
+   * Resolves with the device of a token, in any status, or undefined when there is none. Rejects when the database is unavailable.
    */
-  authenticate(token: string): DeviceIdentity | undefined | Promise<DeviceIdentity | undefined> {
+  async authenticate(token: string): Promise<DeviceIdentity | undefined> {
     if (!isDeviceToken(token)) return undefined;
     const tokenHash = hashSecret(token);
     const cached = this.#cache.get(tokenHash);

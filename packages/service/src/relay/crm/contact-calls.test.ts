@@ -25,7 +25,7 @@ function setUp(text: string, { status = 200, callsPer10Sec = 90 } = {}) {
     },
     host: 'https://crm.example',
     tokens: {
-      bearer: () => ({ authorization: `Bearer token-${token}` }),
+      bearer: async () => ({ authorization: `Bearer token-${token}` }),
       renew: async () => ({ authorization: `Bearer token-${++token}` }),
     },
     clock,

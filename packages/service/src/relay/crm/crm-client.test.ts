@@ -50,7 +50,7 @@ function setUp(
     },
     host: 'https://crm.example/base/',
     tokens: {
-      bearer: () => ({ authorization: `Bearer ${token}` }),
+      bearer: async () => ({ authorization: `Bearer ${token}` }),
       renew: async () => ({ authorization: `Bearer ${(token = 'token-2')}` }),
       ...tokens,
     },
@@ -118,8 +118,10 @@ describe('one attempt', () => {
 
   it('A11 is cancelled when the lease is no longer held', async () => {
     const { attempt, sent } = setUp([response(200)]);
-    for (const fence of [() => false, async () => false])
-      expect(await attempt({ fence })).toMatchObject({ kind: 'cancelled', retryable: false });
+    expect(await attempt({ fence: async () => false })).toMatchObject({
+      kind: 'cancelled',
+      retryable: false,
+    });
     expect(sent).toEqual([]);
     expect(await attempt({ fence: async () => true })).toMatchObject({ ok: true });
   });
@@ -128,7 +130,7 @@ describe('one attempt', () => {
     const { attempt, clock, sent } = setUp([response(200)], {}, 1);
     await attempt();
     let isHeld = true;
-    const queued = attempt({ fence: () => isHeld });
+    const queued = attempt({ fence: async () => isHeld });
     await clock.advance(5000);
     isHeld = false;
     await clock.advance(5000);
@@ -150,7 +152,9 @@ describe('one attempt', () => {
 
   it('fails without a request when there is no token', async () => {
     for (const missing of ['none', 'reauth_required', 'unavailable'] as const) {
-      const { attempt, sent } = setUp([response(200)], { bearer: (): NoBearer => ({ missing }) });
+      const { attempt, sent } = setUp([response(200)], {
+        bearer: async (): Promise<NoBearer> => ({ missing }),
+      });
       expect(await attempt()).toEqual(failed(missing, { unsent: true }));
       expect(sent).toEqual([]);
     }
@@ -430,7 +434,7 @@ describe('many calls to the CRM', () => {
 describe('the token', () => {
   it('is read again for every attempt', async () => {
     const tokens = ['a', 'b', 'c'];
-    const bearer = (): Bearer => ({ authorization: `Bearer ${tokens.shift() ?? ''}` });
+    const bearer = async (): Promise<Bearer> => ({ authorization: `Bearer ${tokens.shift() ?? ''}` });
     const { call, clock, sent } = setUp([response(500), response(500), response(200)], { bearer });
     const result = call();
     await clock.advance(5000);

@@ -110,12 +110,9 @@ class HttpCrmClient implements MeasuredCrmClient {
 
   async attempt<T>(call: CrmCall<T>, guard: SendGuard = {}): Promise<Attempt<T>> {
     const throttle = this.#throttles.of(call.locationId);
-    const held = this.#tokens.bearer(call.locationId, call.bearer);
-    const bearer = held instanceof Promise ? await held : held;
+    const bearer = await this.#tokens.bearer(call.locationId, call.bearer);
     if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
-    // Usually synchronous. An unneeded await would allocate objects that live until the response arrives.
-    const admission = this.#admit(throttle, call.isUrgent ?? false, guard);
-    const blocked = admission instanceof Promise ? await admission : admission;
+    const blocked = await this.#admit(throttle, call.isUrgent ?? false, guard);
     if (blocked !== undefined) return blocked;
     throttle.begin();
     const sentAt = this.#clock.monotonic();
@@ -150,48 +147,21 @@ class HttpCrmClient implements MeasuredCrmClient {
     return { ...(await this.#failure(call, bearer, throttle, response, guard.previous)), locationOkMsAgo };
   }
 
-  /** Takes a slot of the throttle. Returns the failure if the call must not be sent; then no slot is held. */
-  #admit(
+  /** Takes a slot of the throttle. Resolves with the failure if the call must not be sent; then no slot is held. */
+  async #admit(
     throttle: LocationThrottle,
     isUrgent: boolean,
-    guard: SendGuard,
-  ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
+    { fence, cancellation }: SendGuard,
+  ): Promise<FailedAttempt | undefined> {
     const blocked = circuitFailure(throttle);
     if (blocked !== undefined) return blocked;
-    return throttle.tryEnter(isUrgent)
-      ? this.#checkFence(throttle, guard)
-      : this.#queue(throttle, isUrgent, guard);
-  }
-
-  async #queue(
-    throttle: LocationThrottle,
-    isUrgent: boolean,
-    guard: SendGuard,
-  ): Promise<FailedAttempt | undefined> {
-    if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
-    if (!(await throttle.enter(isUrgent, guard.cancellation?.signal))) return CANCELLED;
-    const blocked = circuitFailure(throttle);
-    if (blocked !== undefined) throttle.leave();
-    return blocked ?? this.#checkFence(throttle, guard);
-  }
-
-  /** Synchronous on a single node, where no other node can own the location. Frees the slot if the call must not be sent. */
-  #checkFence(
-    throttle: LocationThrottle,
-    { fence }: SendGuard,
-  ): FailedAttempt | undefined | Promise<FailedAttempt | undefined> {
-    const allowed = fence?.() ?? true;
-    return allowed === true ? undefined : this.#awaitFence(throttle, allowed);
-  }
-
-  async #awaitFence(
-    throttle: LocationThrottle,
-    allowed: boolean | Promise<boolean>,
-  ): Promise<FailedAttempt | undefined> {
-    const mayProceed = await Promise.resolve(allowed).catch(() => undefined);
-    if (mayProceed === true) return undefined;
-    throttle.leave();
-    return mayProceed === undefined ? LEASE_STORE_UNAVAILABLE : CANCELLED;
+    if (!throttle.tryEnter(isUrgent)) {
+      if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
+      if (!(await throttle.enter(isUrgent, cancellation?.signal))) return CANCELLED;
+    }
+    const refused = circuitFailure(throttle) ?? (await fenceFailure(fence)) ?? circuitFailure(throttle);
+    if (refused !== undefined) throttle.leave();
+    return refused;
   }
 
   async #failure(
@@ -251,6 +221,15 @@ function circuitFailure(throttle: LocationThrottle): FailedAttempt | undefined {
   const retryAfterMs = throttle.blockedMs();
   if (retryAfterMs === 0) return undefined;
   return failed('circuit', { reason: 'the CRM failed 20 times in a row', retryAfterMs, unsent: true });
+}
+
+/** The last check before the request is sent. */
+async function fenceFailure(fence: SendGuard['fence']): Promise<FailedAttempt | undefined> {
+  try {
+    return (await fence?.()) === false ? CANCELLED : undefined;
+  } catch {
+    return LEASE_STORE_UNAVAILABLE;
+  }
 }
 
 const sentTexts = (call: CrmCall<unknown>): string[] =>

@@ -9,7 +9,7 @@ export type BearerKind = 'oauth' | 'any';
 
 /** The tokens for calls to the CRM, per location. */
 export interface CrmTokens {
-  bearer(locationId: string, kind: BearerKind): Bearer | NoBearer | Promise<Bearer | NoBearer>;
+  bearer(locationId: string, kind: BearerKind): Promise<Bearer | NoBearer>;
   /** For a token that the CRM rejected. */
   renew(locationId: string, kind: BearerKind, rejected: Bearer): Promise<Bearer | NoBearer>;
 }

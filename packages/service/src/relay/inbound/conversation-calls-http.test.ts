@@ -23,7 +23,7 @@ function setUp(body: unknown, headers: Record<string, string> = {}) {
     },
     host: 'https://crm.example',
     tokens: {
-      bearer: () => ({ authorization: 'Bearer token' }),
+      bearer: async () => ({ authorization: 'Bearer token' }),
       renew: async () => ({ authorization: 'Bearer token' }),
     },
     clock,

@@ -132,10 +132,8 @@ export class InboundJob {
     });
   }
 
-  #fence(): boolean | Promise<boolean> {
-    if (!this.isWanted()) return false;
-    const confirmed = this.#lease.confirm();
-    return typeof confirmed === 'boolean' ? confirmed : confirmed.then((is) => is && this.isWanted());
+  async #fence(): Promise<boolean> {
+    return this.isWanted() && (await this.#lease.confirm()) && this.isWanted();
   }
 
   /** Records each kind of failure once, and only a few kinds: an outage may last for days. */

@@ -89,8 +89,6 @@ const MAX_UNSENT_BYTES = 1_000_000;
 const MAX_ACK_REASON = 500;
 /** Leaves room for `again`, so that the frame can be repeated. */
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
-/** How the agent writes `received`, up to its `requestId`. */
-const RECEIVED = '{"type":"received","requestId":"';
 const REGISTER_FIRST = 'the first frame must be register';
 
 /** What a Mac that confirms `send` frames lists among its capabilities (M10). */
@@ -169,9 +167,6 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.signsOfLife++;
     if (!isText) return this.#violated('frames must be text');
     const text = data.toString();
-    // Every message is confirmed, so this one form of the frame is read without the cost of the parser.
-    if (text.startsWith(RECEIVED) && this.#confirm(text.slice(RECEIVED.length, -2)))
-      return this.#leaveIfDone();
     const parsed = readMacFrame(data, text);
     if (parsed.kind === 'unknown') return this.#ignore('unknown_type', data.length);
     if (parsed.kind === 'invalid') {

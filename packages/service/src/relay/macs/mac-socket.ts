@@ -6,6 +6,8 @@ import { MAX_FRAME_BYTES, SUBPROTOCOL } from '@footbridge/protocol/frames';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Server } from 'ws';
 
+import { PING_FRAME, textFrame } from '../../platform/http/text-frame.ts';
+
 /** The callbacks of a socket to its session. */
 export interface SocketOwner {
   heard(data: Buffer, isText: boolean): void;
@@ -21,8 +23,6 @@ const BROKEN = new Map([
   [1008, 'message in too many pieces'],
 ]);
 const MAX_REASON_BYTES = 123;
-/** An encoded ping without payload: the same two bytes for every Mac. */
-const PING = Buffer.from([0x89, 0x00]);
 
 /** One Mac's socket. It passes its events directly to its owner and calls no listeners, so that ten thousand idle Macs need no tables of them. */
 export class MacSocket extends WebSocket {
@@ -54,10 +54,7 @@ export class MacSocket extends WebSocket {
     return this.#stream instanceof Socket ? this.#stream.bytesWritten - this.bufferedAmount : 0;
   }
 
-  /**
-   * Writes a text frame in one write. `ws` writes header and payload separately, which costs more than twice as much.
-   * Returns the number of bytes, or undefined when the text is longer than `maxBytes`.
-   */
+  /** Writes a text frame. Returns the number of bytes, or undefined when the text is longer than `maxBytes`. */
   sendText(text: string, maxBytes = MAX_FRAME_BYTES): number | undefined {
     const length = Buffer.byteLength(text);
     if (length > maxBytes) return undefined;
@@ -67,7 +64,7 @@ export class MacSocket extends WebSocket {
 
   /** Like `ping()`, without encoding the frame again. Every frame is a single write, so frames never interleave. */
   beat(): void {
-    if (this.readyState === WebSocket.OPEN) this.#stream?.write(PING);
+    if (this.readyState === WebSocket.OPEN) this.#stream?.write(PING_FRAME);
   }
 
   /** Discards what the Mac sends from now on, and ends the stream with the close frame: during the closing handshake a flood would be parsed. */
@@ -82,22 +79,6 @@ export class MacSocket extends WebSocket {
     else super.close(CLOSE.protocol, fault);
     if (this.#isDeaf) this.#stream?.end();
   }
-}
-
-const FINAL_TEXT = 0x81;
-const TWO_BYTES_FOLLOW = 126;
-const EIGHT_BYTES_FOLLOW = 127;
-
-/** An unmasked text frame, as servers send it (RFC 6455, 5.2). */
-function textFrame(text: string, length: number): Buffer {
-  const start = length < TWO_BYTES_FOLLOW ? 2 : length <= 0xffff ? 4 : 10;
-  const frame = Buffer.allocUnsafe(start + length);
-  frame[0] = FINAL_TEXT;
-  frame[1] = start === 2 ? length : start === 4 ? TWO_BYTES_FOLLOW : EIGHT_BYTES_FOLLOW;
-  if (start === 4) frame.writeUInt16BE(length, 2);
-  if (start === 10) frame.writeBigUInt64BE(BigInt(length), 2);
-  frame.write(text, start);
-  return frame;
 }
 
 function shortened(reason: string): string {

@@ -14,7 +14,6 @@ export interface MessageAttempt {
   readonly locationId: string;
   /** Undefined when the message has no id, so that no status can be reported. */
   readonly messageId: string | undefined;
-  /** Kept because a Map finds a string that was hashed before faster. */
   readonly key: string | undefined;
   /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
   epoch: number;

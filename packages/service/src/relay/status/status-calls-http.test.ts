@@ -19,7 +19,7 @@ async function read(body: unknown, status = 200) {
     },
     host: 'https://crm.example',
     tokens: {
-      bearer: () => ({ authorization: 'Bearer token' }),
+      bearer: async () => ({ authorization: 'Bearer token' }),
       renew: async () => ({ authorization: 'Bearer token' }),
     },
     clock: new FakeClock(),

@@ -109,17 +109,13 @@ export class StatusDelivery {
   }
 
   /** The last check before the request is sent. */
-  #fence(previous: FailedAttempt | undefined): boolean | Promise<boolean> {
-    if (!this.#isWanted(previous)) return false;
-    const confirmed = this.#lease?.confirm() ?? this.#check?.() ?? true;
-    if (typeof confirmed !== 'boolean')
-      return confirmed.then((is) => is && this.#isWanted(previous) && this.#markSent());
-    return confirmed && this.#markSent();
-  }
-
-  #markSent(): true {
-    this.#wasSent = true;
-    return true;
+  async #fence(previous: FailedAttempt | undefined): Promise<boolean> {
+    const isSendable =
+      this.#isWanted(previous) &&
+      (await (this.#lease?.confirm() ?? this.#check?.() ?? true)) &&
+      this.#isWanted(previous);
+    if (isSendable) this.#wasSent = true;
+    return isSendable;
   }
 }
 

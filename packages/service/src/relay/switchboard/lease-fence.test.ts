@@ -20,8 +20,8 @@ it('a fence follows the newest lease of the Mac, never an older one', () => {
   expect([fence.lease.epoch, fence.isCurrent()]).toEqual([3, true]);
 });
 
-it('a single node has no lease store to ask', () => {
-  expect(new LeaseFence(lease(1), { isCurrent: () => true }).confirm()).toBe(true);
+it('a single node has no lease store to ask', async () => {
+  expect(await new LeaseFence(lease(1), { isCurrent: () => true }).confirm()).toBe(true);
 });
 
 it('A11 a Mac that reconnects while its old lease is being confirmed keeps the right to act', async () => {

@@ -30,12 +30,9 @@ export class LeaseFence {
   }
 
   /** Rejects when the lease store is unavailable. */
-  confirm(): boolean | Promise<boolean> {
+  async confirm(): Promise<boolean> {
     const { confirm } = this.#checks;
-    return confirm === undefined || this.#confirm(confirm);
-  }
-
-  async #confirm(confirm: (lease: Lease) => Promise<boolean>): Promise<boolean> {
+    if (confirm === undefined) return true;
     for (;;) {
       const lease = this.#lease;
       if (await confirm(lease)) return true;
