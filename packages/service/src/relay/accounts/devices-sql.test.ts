@@ -97,7 +97,7 @@ onAccounts('devices', (accounts, openDatabase) => {
     expect((await other().devices.standingsByToken(tokens)).size).toBe(1);
   });
 
-  it('M7 never exceeds the seats under load, and leaks none', async () => {
+  it('M7 a license never exceeds its seats under load, and leaks none', async () => {
     const { license, keyHash } = await create(3);
     const checkSeats = async () => expect((await licenseNow(license.id)).seats.used).toBeLessThanOrEqual(3);
     await Promise.all(

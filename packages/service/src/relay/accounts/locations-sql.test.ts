@@ -183,7 +183,7 @@ onAccounts('locations', (accounts) => {
     expect(await other().locations.handovers(since + 3001)).toEqual(new Map());
   });
 
-  it('M8 does not release an unassigned location', async () => {
+  it('M8 an unassigned location cannot be released', async () => {
     const { ours } = await pair();
     await here().locations.claim({ locationId: location('loc1'), ...ours }, 'operator');
     expect(await here().locations.assign(location('loc1'), null)).toEqual({

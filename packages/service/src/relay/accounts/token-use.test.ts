@@ -34,7 +34,7 @@ it('T57 warns once when two addresses alternate', async () => {
   expect(use.of('row').isAlternating).toBe(false);
 });
 
-it('T57 does not warn about a Mac that moves now and then', async () => {
+it('T57 the service does not warn about a Mac that moves now and then', async () => {
   const { clock, connect, warnings } = setUp();
   for (const address of ['a', 'b', 'a', 'b', 'a']) {
     connect(address);

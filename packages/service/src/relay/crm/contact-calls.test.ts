@@ -50,7 +50,7 @@ function setUp(text: string, { status = 200, callsPer10Sec = 90 } = {}) {
 }
 
 describe('a contact', () => {
-  it('I2 is searched by number or email address', async () => {
+  it('I2 a contact is searched by number or email address', async () => {
     const { calls, requests } = setUp(contact({}));
     expect(await calls.find('loc', '+14155550100', {})).toEqual(succeeded('c1'));
     expect(await calls.find('loc', 'jo@example.com', {})).toEqual(succeeded('c1'));
@@ -79,7 +79,7 @@ describe('a contact', () => {
     },
   );
 
-  it('I2 is listed with all others that have its number or email address', async () => {
+  it('I2 a contact is listed with all others that have its number or email address', async () => {
     const contacts = [{ id: 'c1' }, { id: 'c2', locationId: 'loc' }, { id: 'c3', locationId: 'another' }, 5];
     const { calls, requests } = setUp(JSON.stringify({ contacts }));
     expect(await calls.findAll('loc', '+14155550100', {})).toEqual(succeeded(['c1', 'c2']));
@@ -97,7 +97,7 @@ describe('a contact', () => {
       expect(await setUp(text).calls.findAll('loc', '+14155550100', {})).toEqual(succeeded([]));
   });
 
-  it('I2 is created or upserted with its handle', async () => {
+  it('I2 a contact is created or upserted with its handle', async () => {
     const { calls, requests } = setUp(contact({}), { status: 201 });
     expect(await calls.upsert('loc', '+14155550100', {})).toEqual(succeeded('c1'));
     expect(await calls.create('loc', 'jo@example.com', {})).toEqual(succeeded('c1'));
@@ -107,14 +107,14 @@ describe('a contact', () => {
     ]);
   });
 
-  it('I2 that already exists is named by the rejection of its creation', async () => {
+  it('I2 a contact that already exists is named by the rejection of its creation', async () => {
     const text = JSON.stringify({ message: 'duplicated', meta: { contactId: 'c9' } });
     expect(await setUp(text, { status: 400 }).calls.create('loc', '+14155550100', {})).toEqual(
       succeeded('c9'),
     );
   });
 
-  it('I2 is not created when the response contains none', async () => {
+  it('I2 a contact is not created when the response contains none', async () => {
     expect(await setUp('{}', { status: 201 }).calls.create('loc', '+14155550100', {})).toMatchObject({
       kind: 'refused',
       retryable: false,
@@ -124,7 +124,7 @@ describe('a contact', () => {
 });
 
 describe('the phone of a contact', () => {
-  it('W7 is read from the contact, which must belong to this location', async () => {
+  it('W7 the phone is read from the contact, which must belong to this location', async () => {
     expect(await setUp(contact({ phone: '+14155550100' })).lookUp('loc', 'c1')).toBe('+14155550100');
     for (const fields of [{ phone: ' ' }, { phone: 5 }, {}, { phone: '+1415', locationId: 'another' }])
       expect(await setUp(contact(fields)).lookUp('loc', 'c1')).toBeUndefined();
@@ -142,7 +142,7 @@ describe('the phone of a contact', () => {
     expect(requests).toEqual([]);
   });
 
-  it('W7 is available while statuses use up the rate limit', async () => {
+  it('W7 the phone is available while statuses use up the rate limit', async () => {
     const { lookUp, requests, sendStatus, clock } = setUp(contact({ phone: '+14155550100' }), {
       callsPer10Sec: 10,
     });
@@ -152,7 +152,7 @@ describe('the phone of a contact', () => {
     expect(requests).toHaveLength(10);
   });
 
-  it('W7 is not requested once it would be too late', async () => {
+  it('W7 the phone is not requested once it would be too late', async () => {
     const { lookUp, requests, clock } = setUp(contact({ phone: '+14155550100' }), { callsPer10Sec: 1 });
     await lookUp('loc', 'c1');
     const late = expect(lookUp('loc', 'c2')).rejects.toThrow('the call was not made');
@@ -162,7 +162,7 @@ describe('the phone of a contact', () => {
     expect(requests).toEqual(['GET /contacts/c1']);
   });
 
-  it('W7 is requested once, and once more with a renewed token', async () => {
+  it('W7 the phone is requested once, and once more with a renewed token', async () => {
     for (const [status, requests] of [
       [503, 1],
       [401, 2],

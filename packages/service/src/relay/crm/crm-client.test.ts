@@ -116,7 +116,7 @@ describe('one attempt', () => {
     });
   });
 
-  it('A11 is cancelled when the lease is no longer held', async () => {
+  it('A11 an attempt is cancelled when the lease is no longer held', async () => {
     const { attempt, sent } = setUp([response(200)]);
     expect(await attempt({ fence: async () => false })).toMatchObject({
       kind: 'cancelled',
@@ -138,7 +138,7 @@ describe('one attempt', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('is cancelled while it waits for the rate limit', async () => {
+  it('an attempt is cancelled while it waits for the rate limit', async () => {
     const { attempt, clock, sent } = setUp([response(200)], {}, 1);
     await attempt();
     const stop = new AbortController();
@@ -173,7 +173,7 @@ describe('one attempt', () => {
 });
 
 describe('a call with its retries', () => {
-  it('A11 waits while the lease store is unavailable', async () => {
+  it('A11 a call waits while the lease store is unavailable', async () => {
     const { call, sent, clock } = setUp([response(200)]);
     let isAvailable = false;
     const fence = async () => {
@@ -200,7 +200,7 @@ describe('a call with its retries', () => {
     },
   );
 
-  it('A11 waits at most half a minute between two attempts', async () => {
+  it('A11 a call waits at most half a minute between two attempts', async () => {
     const { call, clock, gaps, cancel } = setUp([response(500)]);
     const result = call();
     await clock.advance(400_000);
@@ -210,7 +210,7 @@ describe('a call with its retries', () => {
     expect(Math.max(...gaps().slice(0, 10))).toBe(30_000);
   });
 
-  it.each([400, 404, 409, 410, 422])('A11 is not retried after %i', async (status) => {
+  it.each([400, 404, 409, 410, 422])('A11 a call is not retried after %i', async (status) => {
     const { call, sent, failures } = setUp([response(status, { message: 'No way' })]);
     expect(await call()).toMatchObject({ kind: 'refused', retryable: false, status, reason: 'No way' });
     expect([sent.length, failures.length]).toEqual([1, 0]);
@@ -233,7 +233,7 @@ describe('a call with its retries', () => {
     }
   });
 
-  it('A11 is retried after 2, 4, 8, 16 and 30 s when the message is too new, with the same token', async () => {
+  it('A11 a call is retried after 2, 4, 8, 16 and 30 s when the message is too new, with the same token', async () => {
     let renewals = 0;
     const { call, clock, gaps } = setUp([TOO_NEW], {
       renew: async () => {
@@ -258,7 +258,7 @@ describe('a call with its retries', () => {
     },
   );
 
-  it('A11 does not renew the token twice in a row', async () => {
+  it('A11 a call does not renew the token twice in a row', async () => {
     const { call, sent } = setUp([response(401, { message: 'Invalid JWT' })]);
     expect(await call(1)).toMatchObject({ kind: 'token_refused', retryable: true });
     expect(sent).toHaveLength(2);
@@ -271,7 +271,7 @@ describe('a call with its retries', () => {
     [401, 'version header was not found.'],
     [401, 'No message found for the id'],
     [403, 'The token does not have access to this location.'],
-  ])('A11 does not renew the token after %i %s', async (status, message) => {
+  ])('A11 a call does not renew the token after %i %s', async (status, message) => {
     const { call, sent } = setUp([response(status, { message })]);
     expect(await call()).toMatchObject({ kind: 'refused', status });
     expect(sent).toHaveLength(1);
@@ -317,7 +317,7 @@ describe('a call with its retries', () => {
     expect(await attempt()).toMatchObject({ locationOkMsAgo: 60_000 });
   });
 
-  it('I1 is retried when a 2xx does not say that the message was stored', async () => {
+  it('I1 a call is retried when a 2xx does not say that the message was stored', async () => {
     const { call, clock } = setUp([response(201), response(201, { id: 'x' })]);
     const result = call(5, {
       read: (text) => {
@@ -339,7 +339,7 @@ describe('a call with its retries', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('has a reason without texts, tokens and numbers that were sent', async () => {
+  it('a call has a reason without texts, tokens and numbers that were sent', async () => {
     const body = JSON.stringify({ message: 'a secret text', contactId: 'contact-77' });
     const message =
       'Cannot store "a secret text" of contact-77 (+1 415 555 0100, jo@example.com) with token-1\u001b[2J\nnew line';
@@ -354,7 +354,7 @@ describe('a call with its retries', () => {
 });
 
 describe('many calls to the CRM', () => {
-  it('are at most 90 in ten seconds per location', async () => {
+  it('calls are at most 90 in ten seconds per location', async () => {
     const { call, clock, sent } = setUp([response(200)]);
     const all = Promise.all(Array.from({ length: 200 }, () => call()));
     await clock.advance(0);
@@ -392,7 +392,7 @@ describe('many calls to the CRM', () => {
     await Promise.all(calls);
   });
 
-  it('are delayed for the whole location when the CRM asks for it', async () => {
+  it('calls are delayed for the whole location when the CRM asks for it', async () => {
     const { call, clock, sent } = setUp([response(429, {}, { 'retry-after': '5' }), response(200)]);
     const first = call();
     await clock.advance(0);
@@ -432,7 +432,7 @@ describe('many calls to the CRM', () => {
 });
 
 describe('the token', () => {
-  it('is read again for every attempt', async () => {
+  it('the token is read again for every attempt', async () => {
     const tokens = ['a', 'b', 'c'];
     const bearer = async (): Promise<Bearer> => ({ authorization: `Bearer ${tokens.shift() ?? ''}` });
     const { call, clock, sent } = setUp([response(500), response(500), response(200)], { bearer });

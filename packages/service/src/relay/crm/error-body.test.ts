@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { redactMessage } from './error-body.ts';
 
 describe('a redacted message of the CRM', () => {
-  it('has no quotation of a text, whole or in part', () => {
+  it('a redacted message has no quotation of a text, whole or in part', () => {
     const text = 'Dear Jo, the safe opens with swordfish';
     expect(redactMessage(`text "${text}" is refused`, [text])).toBe('text "…" is refused');
     expect(redactMessage('text "Dear Jo, the s..." is refused', [text])).toBe('text "…..." is refused');
@@ -15,7 +15,7 @@ describe('a redacted message of the CRM', () => {
     expect(redactMessage('Contact not found', ['Have you found my contact lens?'])).toBe('Contact not found');
   });
 
-  it('never has eight characters in a row of what was sent', () => {
+  it('a redacted message never has eight characters in a row of what was sent', () => {
     const text = fc.string({ minLength: 9, maxLength: 60 }).filter((one) => !one.includes('…'));
     fc.assert(
       fc.property(text, fc.nat(60), fc.nat(60), fc.string(), (secret, from, length, around) => {
@@ -26,7 +26,7 @@ describe('a redacted message of the CRM', () => {
     );
   });
 
-  it('has no short line of a text', () => {
+  it('a redacted message has no short line of a text', () => {
     expect(redactMessage('code 1x2y is refused', ['Hello\n1x2y\nbye'])).toBe('code … is refused');
     expect(redactMessage('not a good day', ['a\nday'])).toBe('not a good day');
   });

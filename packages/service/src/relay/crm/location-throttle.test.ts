@@ -14,7 +14,7 @@ function enterAndLeave(throttle: LocationThrottle, isUrgent = false): void {
 }
 
 describe('the rate limit of a location', () => {
-  it('never exceeds the limit as counted on arrival at the CRM, and sends all calls', async () => {
+  it('the rate limit never exceeds the limit as counted on arrival at the CRM, and sends all calls', async () => {
     const call = fc.record({ gap: fc.nat(3000), toCrm: fc.nat(2000), back: fc.nat(2000) });
     await fc.assert(
       fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (calls) => {
@@ -44,7 +44,7 @@ describe('the rate limit of a location', () => {
     );
   });
 
-  it('waits for a response when calls in flight use up the limit', async () => {
+  it('the rate limit waits for a response when calls in flight use up the limit', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 2);
     const sent: string[] = [];
@@ -98,7 +98,7 @@ describe('the rate limit of a location', () => {
     expect(sent).toEqual(['urgent', 'ordinary']);
   });
 
-  it('does not let an urgent call wait behind an ordinary one', async () => {
+  it('the rate limit does not let an urgent call wait behind an ordinary one', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 20);
     const sent: string[] = [];
@@ -114,7 +114,7 @@ describe('the rate limit of a location', () => {
     expect(sent).toEqual(['urgent', 'ordinary']);
   });
 
-  it('waits as long as the CRM asked', async () => {
+  it('the rate limit waits as long as the CRM asked', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 90);
     throttle.pause(3000);

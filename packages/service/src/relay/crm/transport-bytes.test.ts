@@ -77,7 +77,7 @@ describe('a request', () => {
     );
   });
 
-  it('is not sent when its path, headers or origin are invalid', async () => {
+  it('a request is not sent when its path, headers or origin are invalid', async () => {
     const { send, accepted } = await serve((socket) => socket.write(OK));
     const injected = 'a\r\nx: y\r\n\r\nGET /evil HTTP/1.1';
     for (const path of [`/${injected}`, '/a b', '/\n', '/é', '/\0', 'no-slash', '', '*'])
@@ -99,7 +99,7 @@ describe('a request', () => {
 });
 
 describe('a response', () => {
-  it('may arrive one byte at a time, after interim responses', async () => {
+  it('a response may arrive one byte at a time, after interim responses', async () => {
     const bytes = `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${OK}`;
     const { send } = await serve(async (socket) => {
       for (const byte of bytes) {
@@ -115,7 +115,7 @@ describe('a response', () => {
     expect(await send()).toMatchObject(LOST);
   });
 
-  it('may arrive before the whole request is sent; the connection is not reused', async () => {
+  it('a response may arrive before the whole request is sent; the connection is not reused', async () => {
     const { send, received, accepted, sockets } = await serve((socket) => socket.write(OK));
     const early = 'HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n';
     const sending = send({ body: Buffer.alloc(30_000_000) });
@@ -126,7 +126,7 @@ describe('a response', () => {
     expect([received.length, accepted()]).toEqual([1, 2]);
   });
 
-  it('may end with the connection', async () => {
+  it('a response may end with the connection', async () => {
     const { send } = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end'));
     expect(await send()).toMatchObject({ status: 200, text: 'until the end' });
   });
@@ -158,7 +158,7 @@ describe('a response', () => {
 });
 
 describe('a connection', () => {
-  it('is reused until the server would close it', async () => {
+  it('a connection is reused until the server would close it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     cleanup.add(() => vi.useRealTimers());
     let extra = '';
@@ -178,7 +178,7 @@ describe('a connection', () => {
     expect([await sendAfter(0), await sendAfter(0), await sendAfter(0)]).toEqual([3, 4, 5]);
   });
 
-  it('is not written to after it was closed while idle', async () => {
+  it('a connection is not written to after it was closed while idle', async () => {
     for (const close of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
       const { send, sockets } = await serve((socket) => socket.write(OK));
       for (let calls = 0; calls < 100; calls++) {
@@ -201,14 +201,14 @@ describe('a connection', () => {
     expect(received).toHaveLength(60);
   });
 
-  it('may be closed after every response without notice, and no call fails', async () => {
+  it('a connection may be closed after every response without notice, and no call fails', async () => {
     const { send } = await serve((socket) => socket.end(OK), 2);
     for (const response of await Promise.all(Array.from({ length: 40 }, () => send())))
       expect(response).toMatchObject({ status: 200 });
     for (let calls = 0; calls < 40; calls++) expect(await send()).toMatchObject({ status: 200 });
   });
 
-  it('is not reused after unsolicited bytes', async () => {
+  it('a connection is not reused after unsolicited bytes', async () => {
     const forged = OK.replace(/ok$/, 'no');
     for (const write of [
       (socket: Socket) => socket.write(OK + forged),

@@ -130,7 +130,7 @@ describe('a response that is read leniently', () => {
     ['a line break before the status line', `\r\n${OK}`],
     ['a NUL in the reason phrase', OK.replace('OK', 'O\0K')],
     ['a long chunk extension', `${CHUNKED}2;${'y'.repeat(5000)}\r\nok\r\n0\r\n\r\n`],
-  ])('does not let the bytes behind it pass for the next response: %s', async (_what, response) => {
+  ])('bytes behind a response are not read as the next response: %s', async (_what, response) => {
     const send = await serve([response + FORGED, OK, OK]);
     for (let calls = 0; calls < 3; calls++) expect(await send()).toMatchObject({ status: 200, text: 'ok' });
   });

@@ -104,7 +104,7 @@ describe.each(['TLSv1.2', 'TLSv1.3'] as const)('over %s', (version) => {
     expect(requests).toEqual([]);
   });
 
-  it('does not take bytes behind a response for the next one, though they are a record of their own', async () => {
+  it('bytes behind a response are not read as the next response, even in a TLS record of their own', async () => {
     // As many bytes as one record holds.
     const padded = OK.replace('\r\n', `\r\nX: ${'y'.repeat(16_384 - OK.length - 5)}\r\n`);
     const both = padded + OK.replace(/ok$/, 'no');
@@ -141,13 +141,13 @@ describe('connections over TLS', () => {
     await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
   }
 
-  it('are no more than the calls in flight when the CRM is fast', async () => {
+  it('connections are no more than the calls in flight when the CRM is fast', async () => {
     const { send, sockets } = await serve((socket) => socket.write(OK), { maxConnections: 256 });
     await callAll(send);
     expect(sockets.length).toBeLessThanOrEqual(IN_FLIGHT);
   });
 
-  it('are no more than the calls in flight when the event loop stalls', async () => {
+  it('connections are no more than the calls in flight when the event loop stalls', async () => {
     let respond = 0;
     const { send, sockets } = await serve(
       (socket) => {
@@ -169,7 +169,7 @@ describe('a TLS handshake', () => {
     return { origin: `https://localhost:${port}`, method: 'GET', path: '/', headers: [] };
   }
 
-  it('that never completes ends at the deadline, or when the transport closes', async () => {
+  it('a handshake that never completes ends at the deadline, or when the transport closes', async () => {
     const server = createTcpServer((socket) => void socket.on('error', () => {}).resume());
     const request = await listenTcp(server);
     const transport = createTransport({ clock: systemClock, maxConnections: 1 });
@@ -187,7 +187,7 @@ describe('a TLS handshake', () => {
     await transport.close();
   });
 
-  it('with a server that does not speak TLS fails', async () => {
+  it('a handshake with a server that does not speak TLS fails', async () => {
     const request = await listenTcp(
       createTcpServer(
         (socket) =>

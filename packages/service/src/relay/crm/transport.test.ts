@@ -65,7 +65,7 @@ describe('the transport', () => {
     expect(await send('/no')).toMatchObject({ status: 404, text: 'answer' });
   });
 
-  it('does not follow redirects', async () => {
+  it('the transport does not follow redirects', async () => {
     const paths: string[] = [];
     const { send } = await serve((request, response) => {
       paths.push(request.url ?? '');
@@ -115,7 +115,7 @@ describe('the transport', () => {
     expect(await send('/headers', { timeoutMs: 50 })).toMatchObject({ reason: 'timeout' });
   });
 
-  it('does not send a request that expired while it waited for a connection', async () => {
+  it('the transport does not send a request that expired while it waited for a connection', async () => {
     const seen: string[] = [];
     const { send, pass } = await serve((request) => void seen.push(request.url ?? ''), 1);
     const [first, second] = [send('/first'), send('/second')];
@@ -186,7 +186,7 @@ describe('the transport', () => {
 });
 
 describe('requests that wait for a connection', () => {
-  it('are sent in order', async () => {
+  it('requests are sent in order', async () => {
     const seen: string[] = [];
     const { send } = await serve((request, response) => {
       seen.push(request.url ?? '');

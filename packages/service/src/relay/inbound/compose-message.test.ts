@@ -68,13 +68,13 @@ describe('the message for the CRM', () => {
     ['reply', { chat: { ...FRAME.chat, isGroup: false }, replyTo: { guid: 'b' } }],
     ['attachment', { chat: { ...FRAME.chat, isGroup: false }, attachments: ['https://a.example/b'] }],
     ['text', { chat: { ...FRAME.chat, isGroup: false } }],
-  ] as const)('has the kind %s in the journal', (kind, fields) => {
+  ] as const)('a message has the kind %s in the journal', (kind, fields) => {
     expect(kindOf({ ...FRAME, ...fields })).toBe(kind);
   });
 });
 
 describe('the key of a message', () => {
-  it('I6 is a UUIDv5 that depends on location and guid alone', () => {
+  it('I6 the key is a UUIDv5 that depends on location and guid alone', () => {
     const key = idempotencyKey('loc1', 'guid-1');
     expect(key).toMatch(/^[\da-f]{8}-[\da-f]{4}-5[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
     expect(idempotencyKey('loc1', 'guid-1')).toBe(key);

@@ -46,7 +46,7 @@ const message = (more: object = {}) => ({
 describe('the conversation of a contact', () => {
   const find = (body: unknown) => setUp(body).calls.find('loc', 'c1', {});
 
-  it('I9 is searched by location and contact', async () => {
+  it('I9 a conversation is searched by location and contact', async () => {
     const { calls, requests } = setUp({ conversations: [conversation()], total: 1 });
     expect(await calls.find('loc', 'c&1', {})).toMatchObject(UNUSABLE);
     expect(await calls.find('loc', 'c1', {})).toEqual(succeeded(['v1']));
@@ -56,12 +56,12 @@ describe('the conversation of a contact', () => {
     ]);
   });
 
-  it('I9 may be one of several', async () => {
+  it('I9 a conversation may be one of several', async () => {
     const all = [conversation(), conversation({ id: 'v2' })];
     expect(await find({ conversations: all, total: 2 })).toEqual(succeeded(['v1', 'v2']));
   });
 
-  it('I9 is absent only when the CRM returns an empty list', async () => {
+  it('I9 a conversation is absent only when the CRM returns an empty list', async () => {
     expect(await find({ conversations: [], total: 0 })).toEqual(succeeded([]));
   });
 
@@ -76,7 +76,7 @@ describe('the conversation of a contact', () => {
     { conversations: ['v1'] },
     { conversations: [conversation({ locationId: 'other' })] },
     { conversations: [conversation(), conversation({ contactId: 'other' })] },
-  ])('I9 is not read from %j', async (body) => {
+  ])('I9 a conversation is not read from %j', async (body) => {
     expect(await find(body)).toMatchObject(UNUSABLE);
   });
 });
@@ -85,7 +85,7 @@ describe('the messages of a conversation', () => {
   const read = (body: unknown, headers?: Record<string, string>) =>
     setUp(body, headers).calls.messages('loc', 'v1', undefined, {});
 
-  it('I9 are read in pages of twenty', async () => {
+  it('I9 messages are read in pages of twenty', async () => {
     const { calls, requests } = setUp({ messages: { messages: [], nextPage: false, lastMessageId: '' } });
     await calls.messages('loc', 'v/1', undefined, {});
     await calls.messages('loc', 'v1', 'm 9', {});
@@ -98,7 +98,7 @@ describe('the messages of a conversation', () => {
   it.each([
     ['as documented', { messages: [message()], nextPage: true }],
     ['as HighLevel returns them', { messages: { messages: [message()], nextPage: true } }],
-  ])('I9 are read %s', async (_name, body) => {
+  ])('I9 messages are read %s', async (_name, body) => {
     expect(await read(body, { date: 'Thu, 01 Jan 2026 12:00:00 GMT' })).toEqual(
       succeeded({
         messages: [{ id: 'm1', isInbound: true, text: 'hello', attachments: [], addedAt: clock.now() }],
@@ -107,7 +107,7 @@ describe('the messages of a conversation', () => {
     );
   });
 
-  it('I9 are dated by our clock, whatever the difference to that of the CRM: without a Date header it may be a day behind', async () => {
+  it('I9 messages are dated by our clock; without a Date header the clock of the CRM may be a day behind', async () => {
     const dated = (dateAdded: string, date?: string) =>
       read({ messages: [message({ dateAdded })] }, date === undefined ? {} : { date });
     for (const [dateAdded, date] of [
@@ -137,7 +137,7 @@ describe('the messages of a conversation', () => {
     { messages: [message({ dateAdded: 'yesterday' })] },
     { messages: [message({ locationId: 'other' })] },
     { messages: [message({ conversationId: 'other' })] },
-  ])('I9 are not read from %j', async (body) => {
+  ])('I9 messages are not read from %j', async (body) => {
     expect(await read(body)).toMatchObject(UNUSABLE);
   });
 });

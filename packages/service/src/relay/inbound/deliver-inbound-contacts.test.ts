@@ -4,7 +4,7 @@ import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
 import { LOCATION, advanceUntil, delivered, frame, lease, posted, setUp } from './deliver-inbound.fixture.ts';
 
 describe('the contact of a sender', () => {
-  it('I2 is searched once per handle and hour, whatever the case of an address', async () => {
+  it('I2 a contact is searched once per handle and hour, whatever the case of an address', async () => {
     const asked: string[] = [];
     const { inbound, clock } = await setUp(
       async () => posted,
@@ -28,7 +28,7 @@ describe('the contact of a sender', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('I2 is another one for a sender whose name differs only in spaces or punctuation', async () => {
+  it('I2 a sender whose name differs only in spaces or punctuation has another contact', async () => {
     const used: string[] = [];
     const { inbound } = await setUp(
       async ({ contactId }) => {
@@ -44,7 +44,7 @@ describe('the contact of a sender', () => {
     expect(used).toEqual([...named, 'contact of (415) 555-0100', 'contact of (415) 555-0100']);
   });
 
-  it('I2 is created when the search rejects the form of the handle', async () => {
+  it('I2 a contact is created when the search rejects the form of the handle', async () => {
     const { inbound } = await setUp(
       async () => posted,
       {},
@@ -56,7 +56,7 @@ describe('the contact of a sender', () => {
     expect(await inbound.deliver(lease(), frame('g1', 1, { sender: '72345' }))).toEqual(delivered);
   });
 
-  it('I2 is searched again when the CRM rejects the cached one', async () => {
+  it('I2 a contact is searched again when the CRM rejects the cached one', async () => {
     const tried: string[] = [];
     const known = { found: 'stale', accepted: 'stale' };
     const { inbound } = await setUp(
@@ -83,23 +83,26 @@ describe('the contact of a sender', () => {
     ['the list does not have it', succeeded(['found']), 'found'],
     ['the list cannot be read', failed('refused', { retryable: false, status: 403 }), 'found'],
     ['the list is not usable', failed('empty', { status: 200 }), 'found'],
-  ])('I2 is the preferred one only if the list of contacts has it: %s', async (_case, listed, expected) => {
-    const used: string[] = [];
-    let reads = 0;
-    const { inbound, clock } = await setUp(
-      async ({ contactId }) => (used.push(contactId), posted),
-      {},
-      {
-        find: async () => succeeded('found'),
-        findAll: async () => (reads++ === 0 ? listed : succeeded([])),
-      },
-    );
-    inbound.prefer(LOCATION, '+14155550100', 'preferred');
-    expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
-    expect([used, reads]).toEqual([[expected], 1]);
-  });
+  ])(
+    'I2 the preferred contact is used only if the list of contacts has it: %s',
+    async (_case, listed, expected) => {
+      const used: string[] = [];
+      let reads = 0;
+      const { inbound, clock } = await setUp(
+        async ({ contactId }) => (used.push(contactId), posted),
+        {},
+        {
+          find: async () => succeeded('found'),
+          findAll: async () => (reads++ === 0 ? listed : succeeded([])),
+        },
+      );
+      inbound.prefer(LOCATION, '+14155550100', 'preferred');
+      expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
+      expect([used, reads]).toEqual([[expected], 1]);
+    },
+  );
 
-  it('I2 is created without upsert where the CRM has none, and not at all after another rejection', async () => {
+  it('I2 a contact is created without upsert where the CRM has none, and not at all after another rejection', async () => {
     for (const [status, ack, creations] of [
       [404, delivered, 1],
       [405, delivered, 1],
@@ -120,7 +123,7 @@ describe('the contact of a sender', () => {
     }
   });
 
-  it('I2 is not created after a search that the CRM forbids', async () => {
+  it('I2 a contact is not created after a search that the CRM forbids', async () => {
     const { inbound } = await setUp(
       async () => posted,
       {},
@@ -132,7 +135,7 @@ describe('the contact of a sender', () => {
     expect(await inbound.deliver(lease(), frame('g1'))).toMatchObject({ outcome: 'rejected' });
   });
 
-  it('I2 is searched again by the next message when the first one was cancelled', async () => {
+  it('I2 a contact is searched again by the next message when the first one was cancelled', async () => {
     let searches = 0;
     const { inbound, epoch } = await setUp(
       async () => posted,

@@ -86,7 +86,7 @@ describe('an inbound message with an earlier attempt', () => {
     expect(new Set(steps.map(([id]) => id))).toEqual(new Set(['entry-1']));
   });
 
-  it('I9 is posted again and flagged when the conversation cannot be read', async () => {
+  it('I9 a message is posted again and flagged when the conversation cannot be read', async () => {
     const { inbound, guids, steps, clock } = await setUp(async () => posted, { conversations: UNREADABLE });
     await guids('gone').claim({ locationId: LOCATION, guid: 'g1' }, 'entry-1');
     expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
@@ -115,7 +115,7 @@ describe('an inbound message with an earlier attempt', () => {
     expect(posts).toBe(1);
   });
 
-  it('I9 is parked with INBOUND_ON_UNCERTAIN=park when the conversation cannot be read, and is posted when it is redelivered', async () => {
+  it('I9 a message is parked with INBOUND_ON_UNCERTAIN=park when the conversation cannot be read, and is posted when it is redelivered', async () => {
     let posts = 0;
     const { inbound, guids, clock } = await setUp(async () => (posts++, posted), {
       settings: { ...SETTINGS, onUncertain: 'park' },

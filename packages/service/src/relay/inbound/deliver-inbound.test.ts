@@ -20,7 +20,7 @@ import {
 } from './deliver-inbound.fixture.ts';
 
 describe('an inbound message', () => {
-  it('I6 is claimed before it is posted and marked before it is acknowledged', async () => {
+  it('I6 a message is claimed before it is posted and marked before it is acknowledged', async () => {
     let others: Guids | undefined;
     const seen: unknown[] = [];
     const { inbound, guids } = await setUp(async () => {
@@ -35,7 +35,7 @@ describe('an inbound message', () => {
     });
   });
 
-  it('I6 that arrives twice at the same time is posted once, and both frames are acknowledged', async () => {
+  it('I6 a message that arrives twice at the same time is posted once, and both frames are acknowledged', async () => {
     const { promise, resolve } = Promise.withResolvers<Attempt<string>>();
     let posts = 0;
     const { inbound } = await setUp(() => (posts++, promise));
@@ -79,7 +79,7 @@ describe('an inbound message', () => {
     expect(await inbound.deliver(lease(2), frame('g1'))).toEqual(delivered);
   });
 
-  it('I5 is not overtaken when its lease is replaced while it is being confirmed', async () => {
+  it('I5 a message is not overtaken when its lease is replaced while it is being confirmed', async () => {
     const asked = Promise.withResolvers<boolean>();
     let asking = false;
     const order: string[] = [];
@@ -105,7 +105,7 @@ describe('an inbound message', () => {
     expect(order).toEqual(['text of g1', 'text of g2']);
   });
 
-  it('I5 is not delivered when one before it in the chat was not', async () => {
+  it('I5 a message is not delivered while an earlier one of its chat is not', async () => {
     let fails = true;
     const { inbound, clock } = await setUp(async () => {
       if (fails) throw new Error('a fault of ours');
@@ -122,7 +122,7 @@ describe('an inbound message', () => {
     expect(await advanceUntil(clock, Promise.all(again))).toEqual([delivered, delivered]);
   });
 
-  it('I6 waits for the store, and is acknowledged even if it could not be marked', async () => {
+  it('I6 a message waits for the store, and is acknowledged even if it could not be marked', async () => {
     let away = 2;
     const failing = (guids: Guids) => ({
       claim: (...args: Parameters<Guids['claim']>) =>
@@ -134,7 +134,7 @@ describe('an inbound message', () => {
     expect(await advanceUntil(clock, ack)).toEqual(delivered);
   });
 
-  it('I6 is retried until the CRM accepts it, and each kind of failure is recorded once', async () => {
+  it('I6 a message is retried until the CRM accepts it, and each kind of failure is recorded once', async () => {
     const results = [
       failed('none', { unsent: true }),
       HTTP,
@@ -170,7 +170,7 @@ describe('an inbound message', () => {
     },
   );
 
-  it('I1 is parked when the CRM stores nothing eight times', async () => {
+  it('I1 a message is parked when the CRM stores nothing eight times', async () => {
     let posts = 0;
     const { inbound, clock, steps } = await setUp(async () => {
       posts++;
@@ -189,7 +189,7 @@ describe('an inbound message', () => {
     ]);
   });
 
-  it('is posted with its attachments as they were prepared, and their notes', async () => {
+  it('a message is posted with its attachments as they were prepared, and their notes', async () => {
     const seen: InboundMessage[] = [];
     const attachments = {
       handsOver: true,
@@ -204,7 +204,7 @@ describe('an inbound message', () => {
     expect(seen[0]?.message).toContain('one was too large');
   });
 
-  it('in flight is completed when the flow closes; the others stay on the Mac', async () => {
+  it('a message in flight is completed when the flow closes; the others stay on the Mac', async () => {
     const { promise, resolve } = Promise.withResolvers<Attempt<string>>();
     let isInFlight = false;
     const { inbound } = await setUp(() => ((isInFlight = true), promise));
@@ -218,7 +218,7 @@ describe('an inbound message', () => {
     expect(await inbound.deliver(lease(), frame('g3'))).toBe('retry');
   });
 
-  it('I8 does not delay a stop while its files are prepared, and is not posted after it', async () => {
+  it('I8 a message does not delay a stop while its files are prepared, and is not posted after it', async () => {
     const { promise: preparing, resolve: isPreparing } = Promise.withResolvers<void>();
     let isPrepared = false;
     let posts = 0;

@@ -30,7 +30,7 @@ async function post(text: string, more: object = {}, conversationProviderId?: st
 }
 
 describe('an inbound message', () => {
-  it('I1 has exactly the fields of the interface', async () => {
+  it('I1 a message has exactly the fields of the interface', async () => {
     const { call, body } = await post('{}');
     expect(call).toMatchObject({
       method: 'POST',
@@ -53,7 +53,7 @@ describe('an inbound message', () => {
     ['{"messageId":"m1"}', 'm1'],
     ['{"id":"m2"}', 'm2'],
     ['{"messageId":42}', '42'],
-  ])('I1 is stored when the response is %s', async (text, crmMessageId) => {
+  ])('I1 a message is stored when the response is %s', async (text, crmMessageId) => {
     expect((await post(text)).posted).toEqual(succeeded(crmMessageId));
   });
 

@@ -15,11 +15,11 @@ describe('an inbound message is retried', () => {
     'reauth_required',
     'unavailable',
     'token_refused',
-  ] as const)('I6 for hours after %s', (kind) => {
+  ] as const)('I6 a message is retried for hours after %s', (kind) => {
     expect(inboundRetryPolicy(failed(kind), LATE)).toBeGreaterThan(0);
   });
 
-  it('I6 for hours after a 500, unless the CRM fails on this message alone', () => {
+  it('I6 a message is retried for hours after a 500, unless the CRM fails on this message alone', () => {
     const failure = failed('http', { status: 500 });
     expect(inboundRetryPolicy(failure, LATE)).toBeGreaterThan(0);
     expect(inboundRetryPolicy({ ...failure, locationOkMsAgo: 1000 }, LATE)).toBeUndefined();

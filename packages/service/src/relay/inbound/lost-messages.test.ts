@@ -373,7 +373,7 @@ describe('a write that the CRM fails on', () => {
   const failure = (locationOkMsAgo: number) =>
     failed('http', { status: 500, inDoubt: true, locationOkMsAgo });
 
-  it('I6 is given up after a quarter of an hour when the CRM accepts others: a message', async () => {
+  it('I6 a message is given up after a quarter of an hour when the CRM accepts others', async () => {
     let posts = 0;
     const { start, counts, clock, settled } = await setUp([], {
       calls: { post: async () => (posts++, failure(1000)) },
@@ -389,7 +389,7 @@ describe('a write that the CRM fails on', () => {
     expect(counts).toEqual(Array.from({ length: posts - 1 }, () => 'absent'));
   });
 
-  it('I6 is given up after a quarter of an hour when the CRM accepts others: a contact', async () => {
+  it('I6 a contact is given up after a quarter of an hour when the CRM accepts others', async () => {
     const nothing = async () => succeeded(undefined);
     const upsert = async () => failure(1000);
     const { start, stored, settled } = await setUp([], {
@@ -401,7 +401,7 @@ describe('a write that the CRM fails on', () => {
     expect(stored).toEqual([]);
   });
 
-  it('I6 is repeated for as long as the CRM accepts nothing else', async () => {
+  it('I6 a write is repeated for as long as the CRM accepts nothing else', async () => {
     const { start, clock, settled } = await setUp([], {
       calls: {
         post: async () => (clock.monotonic() < 4 * 3_600_000 ? failure(Infinity) : succeeded('crm-1')),
@@ -412,7 +412,7 @@ describe('a write that the CRM fails on', () => {
     });
   });
 
-  it('I9 is read, and repeated, no sooner than the CRM allows', async () => {
+  it('I9 the conversation is read, and the write repeated, no sooner than the CRM allows', async () => {
     const waitMs = 300_000;
     const first = failed('http', { status: 503, inDoubt: true, retryAfterMs: waitMs });
     const results: Attempt<string>[] = [first, succeeded('crm-1')];

@@ -73,11 +73,11 @@ describe('I9 a message of the CRM', () => {
     ['was typed by the owner too', true, { direction: 'outbound' }, { isInbound: false }],
     ['came from the customer', false, { direction: 'outbound' }, {}],
     ['has no footer, the lost one has', false, { text: withFooter('g1') }, {}],
-  ])('that %s is the lost one: %s', (_name, expected, ours, theirs) => {
+  ])('a message that %s is the lost one: %s', (_name, expected, ours, theirs) => {
     expect(isMatch(lost(ours), stored(theirs))).toBe(expected);
   });
 
-  it('is from before the lost one by the time of the claim', () => {
+  it('a message is from before the lost one by the time of the claim', () => {
     expect(isBefore(lost(), stored({ addedAt: CLAIMED_AT - 5001 }))).toBe(true);
     expect(isBefore(lost(), stored({ addedAt: CLAIMED_AT - 5000 }))).toBe(false);
   });

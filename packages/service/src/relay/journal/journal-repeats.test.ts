@@ -117,7 +117,7 @@ onJournals('journal repeats', (fixture) => {
       expect(await journal.lastStatus('loc2', 'msg1', 'another')).toBeUndefined();
     });
 
-    it('A5 does not rely on a status that unread requests may have superseded', async () => {
+    it('A5 the last status does not rely on a status that unread requests may have superseded', async () => {
       const { journal } = fixture;
       told(1, 'failed');
       told(10_000, 'pending');

@@ -216,7 +216,7 @@ onJournals('journal writes', (fixture) => {
     await counting.close();
   });
 
-  it('does not report that it can write again before it has written', async () => {
+  it('the journal does not log that it is writable again before it has written', async () => {
     const { database, clock } = fixture;
     const { commit } = database;
     const logged: string[] = [];

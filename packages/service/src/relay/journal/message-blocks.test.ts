@@ -17,7 +17,7 @@ describe('MessageBlocks', () => {
     expect(assigned).toEqual(assigned.toSorted((left, right) => left - right));
   });
 
-  it('does not count messages that were not written', () => {
+  it('messages that were not written do not count for a block', () => {
     const blocks = new MessageBlocks();
     for (let attempt = 0; attempt < 10_000; attempt++) blocks.blockAt(TODAY);
     expect(blocks.blockAt(TODAY)).toBe(new MessageBlocks().blockAt(TODAY));
@@ -33,7 +33,7 @@ describe('MessageBlocks', () => {
 });
 
 describe('blockOf', () => {
-  it('is a 32-bit number, which takes less space in an index', () => {
+  it('a block is a 32-bit number, which takes less space in an index', () => {
     expect(blockOf(Date.UTC(2100), Number.MAX_SAFE_INTEGER)).toBeLessThan(2 ** 31);
   });
 });

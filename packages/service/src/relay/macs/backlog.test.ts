@@ -30,7 +30,7 @@ function setUp(count: number) {
 const idsOf = (entries: readonly LedgerEntry[]) => entries.map(({ frame }) => frame.requestId);
 
 describe('the backlog of a Mac', () => {
-  it('M10 waits for its first frames, writes all in order, and ends', async () => {
+  it('M10 a backlog waits for its first frames, writes all in order, and ends', async () => {
     const { backlog, target, entries, ends } = setUp(3);
     backlog.write();
     expect([target.written, ends, backlog.isStarted]).toEqual([[], [], false]);

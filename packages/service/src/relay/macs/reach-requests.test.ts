@@ -13,7 +13,7 @@ describe('requests to which a Mac may reply', () => {
     ]);
   });
 
-  it('are forgotten, the oldest first, when there are more than 64', () => {
+  it('the oldest of more than 64 requests are deleted first', () => {
     const requests = new ReachRequests();
     const ids = Array.from({ length: MAX_REACH_REQUESTS + 2 }, (_, index) => `request-${index}`);
     for (const id of ids) requests.add(id);

@@ -28,7 +28,7 @@ describe('Macs that do not confirm', () => {
     macs.watch(mac, 0);
   });
 
-  it('M10 are pinged, and gone when they do not react to it', () => {
+  it('M10 a silent Mac is pinged, and disconnected when it does not respond', () => {
     check(UNCONFIRMED_MS - 1);
     expect(mac.calls).toEqual([]);
     check(UNCONFIRMED_MS);
@@ -49,7 +49,7 @@ describe('Macs that do not confirm', () => {
     expect(mac.calls).toEqual([]);
   });
 
-  it('M10 are not watched any more once everything is confirmed', () => {
+  it('M10 a Mac is no longer watched once it has confirmed everything', () => {
     mac.hasUnconfirmed = false;
     check(100);
     mac.hasUnconfirmed = true;

@@ -27,7 +27,7 @@ const frame = (requestId: string) => sendFrame({ requestId });
 const handed = (requestId: string) => ({ frame: frame(requestId), bytes: 10, ageMs: 0 });
 
 describe('the unconfirmed frames of a connected Mac', () => {
-  it('M10 are written again in order when the Mac is back, before any newer one', async () => {
+  it('M10 frames are written again in order when the Mac is back, before any newer one', async () => {
     const { connect } = setUp();
     const first = connect();
     first.sends.resume();
@@ -43,7 +43,7 @@ describe('the unconfirmed frames of a connected Mac', () => {
     expect([second.written, second.sends.ready]).toEqual([['a', 'c'], undefined]);
   });
 
-  it('M10 are confirmed once each', () => {
+  it('M10 frames are confirmed once each', () => {
     const { connect } = setUp();
     const { sends } = connect();
     sends.resume();
@@ -64,7 +64,7 @@ describe('the unconfirmed frames of a connected Mac', () => {
     expect([written.length, sends.ready]).toEqual([BATCH + 1, undefined]);
   });
 
-  it('M10 that arrive from another node before the Mac may get any are written once', async () => {
+  it('M10 frames that arrive from another node before the Mac may get any are written once', async () => {
     const { connect, ledger } = setUp();
     const { sends, written } = connect();
     sends.repeat(ledger.adopt('loc1', 'device-1', [handed('a'), handed('b')]));
@@ -73,7 +73,7 @@ describe('the unconfirmed frames of a connected Mac', () => {
     expect(written).toEqual(['a', 'b']);
   });
 
-  it('M10 that arrive late from another node make newer frames wait', async () => {
+  it('M10 frames that arrive late from another node make newer frames wait', async () => {
     const { connect, ledger, clock } = setUp();
     const { sends, written } = connect();
     sends.resume();
@@ -86,7 +86,7 @@ describe('the unconfirmed frames of a connected Mac', () => {
     expect([written.length, sends.ready]).toEqual([BATCH + 1, undefined]);
   });
 
-  it('M10 are kept for the next connection when the Mac leaves, and `ready` resolves', async () => {
+  it('M10 frames are kept for the next connection when the Mac leaves, and `ready` resolves', async () => {
     const { connect, clock, dropped } = setUp();
     const { sends, written } = connect();
     sends.add(frame('a'), 10);
@@ -98,7 +98,7 @@ describe('the unconfirmed frames of a connected Mac', () => {
     expect([written, dropped, connect().sends.isEmpty]).toEqual([[], [], false]);
   });
 
-  it('M8 are given up when a Mac of another license binds the location', () => {
+  it('M8 frames are given up when a Mac of another license binds the location', () => {
     const { connect, dropped } = setUp();
     const first = connect();
     first.sends.bound('lic_1');

@@ -104,13 +104,13 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect(reads).toEqual(['loc1 m1']);
   });
 
-  it('A4 is delivered with pending first when the CRM cannot be read', async () => {
+  it('A4 a report is delivered with pending first when the CRM cannot be read', async () => {
     const { reports, clock, updates } = takenOver(UNREADABLE);
     expect(await reports.reported(lease(), frame(old(clock)))).toEqual({ outcome: 'delivered' });
     expect(statusesOf(updates)).toEqual(['pending', 'delivered']);
   });
 
-  it('A5 is read again when the CRM failed or the token was renewed', async () => {
+  it('A5 a report is read again when the CRM failed or the token was renewed', async () => {
     const expired = failed('token_expired', { status: 401 });
     const { reports, clock, updates, reads } = takenOver(HTTP, expired, succeeded('delivered'));
     const ack = reports.reported(lease(), frame(old(clock)));
@@ -119,14 +119,14 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect([updates, reads.length]).toEqual([[], 3]);
   });
 
-  it('A5 is read also when the journal has only the failure of an earlier request', async () => {
+  it('A5 a report is read also when the journal has only the failure of an earlier request', async () => {
     const { reports, clock, updates, last, reads } = takenOver(succeeded('delivered'));
     last.value = 'failed';
     expect(await reports.reported(lease(), frame(old(clock)))).toEqual({ outcome: 'delivered' });
     expect([updates, reads.length]).toEqual([[], 1]);
   });
 
-  it('A3 is skipped and counted when neither the journal nor the CRM knows the message', async () => {
+  it('A3 a report is skipped and counted when neither the journal nor the CRM knows the message', async () => {
     const { reports, clock, updates, counted } = takenOver(succeeded('absent'));
     const ack = reports.reported(lease(), frame(old(clock)));
     await clock.advance(READ_LAG_MS);
@@ -135,7 +135,7 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect(counted).toEqual(['delivered unknown_message']);
   });
 
-  it('A3 is skipped only after the read lag of the CRM, whatever the clock of the other node said', async () => {
+  it('A3 a report is skipped only after the read lag of the CRM, whatever the clock of the other node said', async () => {
     const { reports, clock, updates, reads } = takenOver(succeeded('absent'), succeeded('pending'));
     const ack = reports.reported(lease(), frame(old(clock)));
     await clock.advance(READ_LAG_MS - 1);
@@ -145,7 +145,7 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect([statusesOf(updates), reads.length]).toEqual([['delivered'], 2]);
   });
 
-  it('A3 is delivered when the journal has the request, even if the CRM does not show the message', async () => {
+  it('A3 a report is delivered when the journal has the request, even if the CRM does not show the message', async () => {
     const { reports, clock, told, updates } = takenOver(succeeded('absent'));
     const id = old(clock);
     told.set(id, { locationId: LOCATION, messageId: 'm1', statuses: [] });
@@ -153,7 +153,7 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect(statusesOf(updates)).toEqual(['pending', 'delivered']);
   });
 
-  it('A11 is left to the Mac when the service stops during the read', async () => {
+  it('A11 a report is left to the Mac when the service stops during the read', async () => {
     const { reports, clock, updates } = takenOver(HTTP);
     const ack = reports.reported(lease(), frame(old(clock)));
     await clock.advance(100);
@@ -162,7 +162,7 @@ describe('a report about a message whose statuses are not in the journal', () =>
     expect(updates).toEqual([]);
   });
 
-  it('A4 is not read when this process or the journal knows what the CRM was told', async () => {
+  it('A4 a report is not read when this process or the journal knows what the CRM was told', async () => {
     const { reports, clock, told, last, reads } = takenOver(succeeded('none'));
     const [here, journaled, repeated] = [newRequestId(), old(clock), old(clock)];
     publish(reports, here);

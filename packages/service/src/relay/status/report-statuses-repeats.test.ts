@@ -36,7 +36,7 @@ describe('a repeated request', () => {
     expect(steps.filter(([, step]) => step === 'mac_reported').map(([id]) => id)).toEqual(ids);
   });
 
-  it('A5 is a new attempt while the failure of the first one is still being delivered', async () => {
+  it('A5 a repeat is a new attempt while the failure of the first one is still being delivered', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports } = setUp(put);
     const [first, second] = [newRequestId(), newRequestId()];
@@ -61,7 +61,7 @@ describe('a repeated request', () => {
     expect(statuses()).toEqual(['pending', 'failed', 'pending', 'delivered']);
   });
 
-  it('A5 that shared a failed attempt and succeeded is reported as delivered', async () => {
+  it('A5 a repeat that shared a failed attempt and succeeded is reported as delivered', async () => {
     const { put, updates } = openCalls();
     const { reports } = setUp(put);
     const [first, second] = [newRequestId(), newRequestId()];
@@ -91,7 +91,7 @@ describe('a repeated request', () => {
     },
   );
 
-  it('A5 that succeeds after two failed attempts shares its own attempt with another that succeeds', async () => {
+  it('A5 a repeat that succeeds after two failed attempts shares its own attempt with another that succeeds', async () => {
     const { put, updates } = openCalls();
     const { reports } = setUp(put);
     const [first, second, third, fourth] = [newRequestId(), newRequestId(), newRequestId(), newRequestId()];
@@ -103,7 +103,7 @@ describe('a repeated request', () => {
     expect(said(updates)).toEqual(['pending', 'failed', 'pending', 'failed', 'pending', 'delivered']);
   });
 
-  it('A5 that fails too, while its pending is still queued, is reported as failed again', async () => {
+  it('A5 a repeat that fails too, while its pending is still queued, is reported as failed again', async () => {
     const { put, updates } = openCalls();
     const { reports } = setUp(put);
     const [first, second] = [newRequestId(), newRequestId()];
@@ -148,7 +148,7 @@ describe('a repeated request', () => {
     },
   );
 
-  it('A5 with another text, which the Mac rejects, does not end the message that is under way', async () => {
+  it('A5 a repeat with another text, which the Mac rejects, does not end the message that is under way', async () => {
     const { put, updates } = openCalls();
     const { reports } = setUp(put);
     const [first, second] = [newRequestId(), newRequestId()];
@@ -180,7 +180,7 @@ describe('a repeated request', () => {
     },
   );
 
-  it('A5 is checked against the reports of other nodes when the Mac has been elsewhere', async () => {
+  it('A5 a repeat is checked against the reports of other nodes when the Mac has been elsewhere', async () => {
     const { put, updates } = openCalls();
     const { reports, last, currentEpoch } = setUp(put, { otherNodes: OTHER_NODES });
     const [first, second, third] = [newRequestId(), newRequestId(), newRequestId()];
@@ -240,7 +240,7 @@ describe('a repeated request', () => {
     },
   );
 
-  it('A5 that is rejected says nothing about a message that another node is sending', async () => {
+  it('A5 a rejected repeat reports nothing about a message that another node is sending', async () => {
     const { put, updates } = openCalls();
     const asked: string[] = [];
     const isUnderWayElsewhere = async (...message: unknown[]) => asked.push(message.join(' ')) === 1;
@@ -272,7 +272,7 @@ describe('a repeated request', () => {
     },
   );
 
-  it('A4 is settled for the next owner once its call is answered, and is not retried', async () => {
+  it('A4 a status of a former owner ends with the response to its call, and is not retried', async () => {
     const { put, sent, statuses } = heldCalls();
     const { reports, clock } = setUp(put, { otherNodes: OTHER_NODES });
     publish(reports, newRequestId());
@@ -411,7 +411,7 @@ describe('a repeated request', () => {
     },
   );
 
-  it('A4 that the former owner could not report is pending first, without a delay', async () => {
+  it('A4 a repeat that the former owner could not report is pending first, without a delay', async () => {
     const { put, updates } = openCalls();
     const otherNodes = { ...OTHER_NODES, callsEnded: async () => 0 };
     const { reports, told } = setUp(put, { otherNodes });
@@ -466,7 +466,7 @@ describe('a repeated request', () => {
     expect(said(updates)).toEqual(statuses);
   });
 
-  it('A5 that is rejected is not reported when the CRM shows delivered', async () => {
+  it('A5 a rejected repeat is not reported when the CRM shows delivered', async () => {
     const { put, updates } = openCalls();
     const { reports, last } = setUp(put, {}, async () => succeeded('delivered'));
     last.value = 'repeated';
@@ -481,7 +481,7 @@ describe('a repeated request', () => {
     expect(updates).toEqual([]);
   });
 
-  it('A8 is reported even when the journal cannot be read', async () => {
+  it('A8 a repeat is reported even when the journal cannot be read', async () => {
     const { put, updates } = openCalls();
     const { reports, logs } = setUp(put, {
       past: {

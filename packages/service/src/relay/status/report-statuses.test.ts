@@ -163,7 +163,7 @@ describe('the CRM receives', () => {
 });
 
 describe('a report of the Mac', () => {
-  it('A11 is acknowledged as rejected with the reason when the CRM rejected it permanently', async () => {
+  it('A11 a report is acknowledged as rejected with the reason when the CRM rejected it permanently', async () => {
     const refused = failed('refused', { retryable: false, status: 422, reason: 'No such message' });
     const { reports, logs } = setUp(async ({ status }) => (status === 'pending' ? OK : refused));
     const id = newRequestId();
@@ -177,7 +177,7 @@ describe('a report of the Mac', () => {
     ]);
   });
 
-  it('A11 is acknowledged only after the CRM accepted it, also when the Mac has reconnected', async () => {
+  it('A11 a report is acknowledged only after the CRM accepted it, also when the Mac has reconnected', async () => {
     const { put, sent } = heldCalls();
     const { reports, currentEpoch, clock } = setUp(put);
     const id = newRequestId();
@@ -197,7 +197,7 @@ describe('a report of the Mac', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('A11 is not acknowledged when its lease was lost, and the repeated report is delivered', async () => {
+  it('A11 a report is not acknowledged when its lease was lost, and the repeated report is delivered', async () => {
     const { put, sent } = heldCalls();
     const { reports, currentEpoch } = setUp(put);
     const id = newRequestId();
@@ -215,7 +215,7 @@ describe('a report of the Mac', () => {
     expect(await second).toEqual({ outcome: 'delivered' });
   });
 
-  it('is rejected for a request of another location, and nothing is sent', async () => {
+  it('a report is rejected for a request of another location, and nothing is sent', async () => {
     const { put, updates } = openCalls();
     const { reports, told } = setUp(put);
     const [mine, past] = [newRequestId(), newRequestId()];
@@ -264,7 +264,7 @@ describe('closing', () => {
 });
 
 describe('memory', () => {
-  it('does not grow with the number of messages', async () => {
+  it('memory does not grow with the number of messages', async () => {
     const { reports, steps, counted } = setUp(async () => OK);
     const pass = async (count: number) => {
       for (let index = 0; index < count; index++) {

@@ -54,7 +54,7 @@ describe('a status is retried', () => {
       expect([5, 6].map((attempts) => retries(source, 'not_yet', { attempts }))).toEqual([true, false]);
   });
 
-  it('A2 for a minute while a pending has no token or the lease cannot be confirmed; a rejection is not held', () => {
+  it('A2 a status is retried for a minute while a pending has no token or the lease cannot be confirmed; a rejection is not held', () => {
     const held = [59_000, 60_000].map((elapsedMs) =>
       retries('pending', 'unavailable', { attempts: 0, elapsedMs }),
     );
@@ -62,7 +62,7 @@ describe('a status is retried', () => {
     expect(retries('rejection', 'unavailable')).toBe(false);
   });
 
-  it('A11 at once with a renewed token', () => {
+  it('A11 a status is retried at once with a renewed token', () => {
     for (const source of ['pending', 'terminal', 'rejection'] as const)
       expect(retries(source, 'token_expired', { attempts: 50 })).toBe(true);
   });

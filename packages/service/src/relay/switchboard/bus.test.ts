@@ -24,7 +24,7 @@ describe('the bus cipher', () => {
     );
   });
 
-  it('does not open a message with a flipped bit, a missing end or another secret', () => {
+  it('the cipher does not open a message with a flipped bit, a missing end or another secret', () => {
     const foreign = createBusCipher('another secret of other nodes');
     for (const opener of [ours, openssl]) {
       const sealed = ours.seal(message('one'));
@@ -39,7 +39,7 @@ describe('the bus cipher', () => {
     }
   });
 
-  it('never seals the same message to the same bytes', () => {
+  it('the cipher never seals the same message to the same bytes', () => {
     const seen = new Set(Array.from({ length: 1000 }, () => ours.seal(message('one')).toString('base64')));
     expect(seen.size).toBe(1000);
   });

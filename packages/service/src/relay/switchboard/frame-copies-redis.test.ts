@@ -152,7 +152,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     expect(unconfirmedAt(other)).toEqual(idsOf(frames));
   });
 
-  it('M10 are not made of frames that are confirmed in time', async () => {
+  it('M10 copies are not made of frames that are confirmed in time', async () => {
     const [owner, other] = [await node(), await node()];
     await connect(owner);
     const before = owner.broadcasts;
@@ -182,7 +182,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     },
   );
 
-  it('M10 are forgotten once the Mac has confirmed the frames, at whichever node', async () => {
+  it('M10 copies are deleted once the Mac has confirmed the frames, at any node', async () => {
     const [first, second, third] = [await node(), await node(), await node()];
     await connect(first);
     const frames = [sendFrame(), sendFrame(), sendFrame()] as const;
@@ -202,7 +202,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     expect(unconfirmedAt(third)).toEqual(idsOf([frames[2], last]));
   });
 
-  it('M10 are found by a node that was not running when they were made, and stay until the Mac confirms', async () => {
+  it('M10 copies are found by a node that was not running when they were made, and stay until the Mac confirms', async () => {
     const [owner, other] = [await node(), await node()];
     await connect(owner);
     const frame = sendFrame();
@@ -220,7 +220,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     expect(unconfirmedAt(other)).toEqual(idsOf([frame, newer]));
   });
 
-  it('M10 are sent to a node that missed them, within three seconds and in order', async () => {
+  it('M10 copies are sent to a node that missed them, within three seconds and in order', async () => {
     const [owner, other] = [await node(), await node()];
     await connect(owner);
     const frames = [sendFrame(), sendFrame(), sendFrame(), sendFrame()] as const;
@@ -237,7 +237,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     expect(unconfirmedAt(late)).toEqual(idsOf(frames));
   });
 
-  it('M10 of what the Mac has just confirmed are forgotten before another node gets the rest', async () => {
+  it('M10 copies of frames that the Mac has just confirmed are deleted before another node gets the rest', async () => {
     const [owner, other] = [await node(), await node()];
     await connect(owner);
     const frames = [sendFrame(), sendFrame()] as const;
@@ -248,7 +248,7 @@ describe.skipIf(!(await hasRedis()))('copies of unconfirmed frames', () => {
     expect(unconfirmedAt(other)).toEqual([frames[1].requestId]);
   });
 
-  it('M10 are made later when Redis is not available at first', async () => {
+  it('M10 copies are made later when Redis is not available at first', async () => {
     let isAway = true;
     const [owner, other] = [
       await node((redis) => ({

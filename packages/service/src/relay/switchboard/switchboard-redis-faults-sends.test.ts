@@ -21,7 +21,7 @@ describe.skipIf(!(await hasRedis()))('the sends of the Redis switchboard under f
   const fixture = useRedisNodes();
   const { node, skip } = fixture;
 
-  it('M1 waits with a frame for a Mac that is changing nodes', async () => {
+  it('M1 a send waits for a Mac that is changing nodes', async () => {
     const senderClock = new FakeClock();
     const published: Published[] = [];
     const [crashed, b, sender] = [

@@ -45,7 +45,7 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     expect(await b.board.callsEnded(lease)).toBe(0);
   });
 
-  it('A4 does not wait for a former owner that is gone, but for its calls', async () => {
+  it('A4 a new owner waits for the calls of a former owner that is gone, not for the owner itself', async () => {
     const [gone, here, next] = [await node(), await node(), await node()];
     const location = freshLocation();
     await bound(gone.board, location, connect('device-1'));
@@ -78,7 +78,7 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     expect(next.board.mayLackStatuses(third)).toBe(false);
   });
 
-  it('A4 waits for a former owner that is silent at most 20 s', async () => {
+  it('A4 a new owner waits at most 20 s for a silent former owner', async () => {
     const [silent, here] = [await node({ through: deaf }), await node()];
     const location = freshLocation();
     await bound(silent.board, location, connect('device-1'));
@@ -86,7 +86,7 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     expect(await fixture.clock.skipThrough(ending)).toBe(0);
   });
 
-  it('A5 does not know whether a message is under way when a node does not respond, or Redis', async () => {
+  it('A5 a node does not know whether a message is under way while another node or Redis does not respond', async () => {
     const [a, silent] = [await node(), await node({ through: deaf })];
     const isUnderWay = () => fixture.clock.skipThrough(a.board.isUnderWayElsewhere('loc1', 'm1'));
     expect(await isUnderWay()).toBe('unknown');
@@ -96,7 +96,7 @@ describe.skipIf(!(await hasRedis()))('the statuses of the Redis switchboard unde
     expect(await isUnderWay()).toBe('unknown');
   });
 
-  it('A5 does not wait for a node that rejected a message and is gone', async () => {
+  it('A5 a node does not wait for a node that rejected a message and is gone', async () => {
     const [a, b] = [await node(), await node()];
     const location = freshLocation();
     expect(await a.board.isUnderWayElsewhere(location, 'm1')).toBe(false);

@@ -16,7 +16,7 @@ function start(maxAgeMs = 10 * MINUTE_MS) {
 }
 
 describe('the age of a message', () => {
-  it('is limited when the webhook has a time', () => {
+  it('the age is limited when the webhook has a time', () => {
     const { check, verdict } = start();
     expect([0, 10 * MINUTE_MS, 10 * MINUTE_MS + 1, DAY_MS].map(verdict)).toEqual([
       'passed',
@@ -27,12 +27,12 @@ describe('the age of a message', () => {
     expect(check(undefined)).toBeUndefined();
   });
 
-  it('is not limited by default', () => {
+  it('the age is not limited by default', () => {
     const { verdict } = start(0);
     expect([0, DAY_MS].map(verdict)).toEqual(['passed', 'passed']);
   });
 
-  it('is reported in seconds', () => {
+  it('the age is reported in seconds', () => {
     const { check, clock } = start();
     check(clock.now());
     expect(check(clock.now() - DAY_MS)?.details).toEqual({ ageSec: 86_400, limitSec: 600 });
@@ -45,14 +45,14 @@ describe('the age of a message', () => {
     expect(verdict(DAY_MS)).toBe('MESSAGE_TOO_OLD');
   });
 
-  it.each([DAY_MS, -DAY_MS])('does not depend on a wall clock that jumps by %d ms', (ms) => {
+  it.each([DAY_MS, -DAY_MS])('the age does not depend on a wall clock that jumps by %d ms', (ms) => {
     const { clock, verdict } = start();
     expect(verdict(0)).toBe('passed');
     clock.advanceWallClock(ms);
     expect([0, 5 * MINUTE_MS].map(verdict)).toEqual(['passed', 'passed']);
   });
 
-  it('does not depend on a webhook with a time in the future', () => {
+  it('the age does not depend on a webhook with a time in the future', () => {
     const { verdict } = start();
     expect([-400 * DAY_MS, 0, 5 * MINUTE_MS].map(verdict)).toEqual(['passed', 'passed', 'passed']);
     expect(verdict(DAY_MS)).toBe('MESSAGE_TOO_OLD');
