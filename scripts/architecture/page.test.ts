@@ -11,23 +11,35 @@ const IS_TEST = /\.(?:test|contract|fixture|bench)\.ts$/;
 
 interface Row {
   readonly names: readonly string[];
+  /** The names in code of the middle column. */
+  readonly holds: readonly string[];
   readonly mayImport: readonly string[];
 }
 
-/** The table under a heading: the names in code of its first column, the words of its last one. */
+/** The names in code of a text. */
+const codesIn = (text: string): string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, name = '']) => name);
+
+/** The table under a heading: the names in code of its first columns, the words of its last one. */
 function tableOf(heading: string): Row[] {
-  const [section = ''] = PAGE.split(`## ${heading}\n`)[1]?.split('\n## ') ?? [];
-  const lines = section.split('\n').filter((line) => line.startsWith('| `'));
+  const lines = sectionOf(heading)
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
   return lines.map((line) => {
-    const [first = '', , last = ''] = line.slice(1).split('|');
+    const [first = '', middle = '', last = ''] = line.slice(1).split('|');
     return {
-      names: Array.from(first.matchAll(/`([^`]+)`/g), ([, name = '']) => name),
+      names: codesIn(first),
+      holds: codesIn(middle),
       mayImport: last
         .split(',')
         .map((word) => word.trim())
         .filter((word) => word !== ''),
     };
   });
+}
+
+function sectionOf(heading: string): string {
+  const [section = ''] = PAGE.split(`## ${heading}\n`)[1]?.split('\n## ') ?? [];
+  return section;
 }
 
 /** Whether a name of the page, a file or a folder with `*` for any name, covers a file. */
@@ -74,6 +86,21 @@ describe.each([
   });
 });
 
+it.each(['edges', 'flows', 'ports'])('the row of %s names each of them', (part) => {
+  const row = tableOf('The agent').find(({ names }) => names[0] === part);
+  const files = readdirSync(join(ROOT, 'packages/agent/src', part)).filter((file) => !IS_TEST.test(file));
+  expect(row?.holds).toEqual(files.map((file) => file.replace(/\.ts$/, '')).toSorted());
+});
+
+it('the contributions are the ways to register with the host', () => {
+  const source = readFileSync(join(ROOT, 'packages/service/src/platform/host.ts'), 'utf8');
+  const [, members = ''] = /export interface Host \{\n([^]*?)\n\}/.exec(source) ?? [];
+  const methods = Array.from(members.matchAll(/^  (\w+)[<(]/gm), ([, name = '']) => name);
+  expect(methods.length).toBeGreaterThan(10);
+  const named = new Set(codesIn(sectionOf('What a part contributes')));
+  expect(methods.filter((name) => !named.has(name))).toEqual([]);
+});
+
 it('every file that the page names exists', () => {
   const bases = ['.', 'packages/service/src', 'packages/agent/src'];
   const named = Array.from(
@@ -93,7 +120,7 @@ function example(name: string): string {
 /** What a word of the page's last column stands for in the row of a part. */
 function wordsFor(word: string, part: string): readonly string[] {
   const rooms = ROOMS.map((name) => `relay/${name}`);
-  if (word === 'the rooms above') return rooms.slice(0, rooms.indexOf(part));
+  if (word === 'the line') return ['platform', ...rooms.slice(0, rooms.indexOf(part))];
   if (word === 'the rooms') return rooms;
   if (word === 'the base') return AGENT_BASE;
   return word === 'everything but main' ? ['*'] : [word];
