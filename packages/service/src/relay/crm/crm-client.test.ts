@@ -419,6 +419,16 @@ describe('many calls to the CRM', () => {
     expect(sent).toHaveLength(25);
   });
 
+  it('send one probe at a time, although the checks of their leases overlap', async () => {
+    const { attempt, sent, clock } = setUp([response(500)]);
+    for (let failures = 0; failures < 20; failures++) await attempt();
+    await clock.advance(10_000);
+    const fence = async () => true;
+    const results = await Promise.all([attempt({ fence }), attempt({ fence }), attempt()]);
+    expect(sent).toHaveLength(21);
+    expect(results.map((result) => 'kind' in result && result.kind)).toEqual(['http', 'circuit', 'circuit']);
+  });
+
   it('report when another call of the location succeeded', async () => {
     const { call, clock, failures, cancel } = setUp([response(500), response(200), response(500)]);
     const failing = call();

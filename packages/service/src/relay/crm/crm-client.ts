@@ -114,7 +114,6 @@ class HttpCrmClient implements MeasuredCrmClient {
     if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
     const blocked = await this.#admit(throttle, call.isUrgent ?? false, guard);
     if (blocked !== undefined) return blocked;
-    throttle.begin();
     const sentAt = this.#clock.monotonic();
     let response: HttpResponse | NoResponse;
     try {
@@ -159,8 +158,10 @@ class HttpCrmClient implements MeasuredCrmClient {
       if (throttle.queued >= MAX_QUEUED && !isUrgent) return QUEUE_FULL;
       if (!(await throttle.enter(isUrgent, cancellation?.signal))) return CANCELLED;
     }
+    // Checked again after the fence: another call may have become the probe of an open circuit in the meantime.
     const refused = circuitFailure(throttle) ?? (await fenceFailure(fence)) ?? circuitFailure(throttle);
-    if (refused !== undefined) throttle.leave();
+    if (refused === undefined) throttle.begin();
+    else throttle.leave();
     return refused;
   }
 
