@@ -87,7 +87,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
   try {
     makeDataDir(config.dataDir);
     life.add('data folder', lockDataDir(config.dataDir));
-    // A process that died during a job leaves its files here.
+    // A process that died during a job left its files here.
     rmSync(scratchDir(config), { recursive: true, force: true });
     const mark = new WorkMark(workMarkPath(config.dataDir));
     life.add('work mark', () => mark.close());
@@ -148,7 +148,7 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       onInvalidSend: (request, reason) => queue.rejectInvalid(request, reason),
       onSetAside: (request) => queue.rejectSetAside(request),
       onAllowed: (messageId) => queue.allow(messageId),
-      // An older service would mistake a mirrored message for one from the customer.
+      // A service that does not mirror would take a mirrored message for one from the customer.
       onRegistered: ({ mirror = false }) => journal.setNote('mirror', String(mirror)),
       readReach: (phone) => readReach(phone, messages.store),
       onState: (state) => {
@@ -253,20 +253,17 @@ export async function startAgent(config: AgentConfig, deps: AgentDeps): Promise<
       stop: () => link.stop(),
     });
     const closeLocalSocket = await openLocalSocket(config.dataDir, calls, log).catch((error: unknown) => {
-      log.warn(
-        { event: 'agent.local_socket_not_opened', err: error },
-        'local socket not opened: setup, doctor and status see less',
-      );
+      log.warn({ event: 'agent.local_socket_not_opened', err: error }, 'local socket not opened');
     });
     if (closeLocalSocket !== undefined) life.add('local socket', closeLocalSocket);
 
-    // Once it was decided, macOS does not ask again: this only finds out whether the permission is still there.
+    // macOS does not ask again after a decision: this only checks that the permission is still granted.
     if (journal.note('automation') === 'granted') void calls.requestPermission('automation');
 
     queue.start();
     receiver.start();
     const ended = link.run();
-    // The link closes after the queue and the receiver, so that the status of the last job is still sent.
+    // The link closes after the queue and the receiver, so that it still sends the status of the last job.
     life.add('link', async () => {
       link.stop();
       await ended;

@@ -1,4 +1,4 @@
-/** The agent cannot start as it is set up, and starting it again does not help. */
+/** The agent cannot start with its present settings, and a restart does not help. */
 export class ConfigurationError extends Error {
   override readonly name: string = 'ConfigurationError';
 }
@@ -11,7 +11,7 @@ export class NoEngineError extends ConfigurationError {
   }
 }
 
-/** The engine that the settings name must not be used as it is set up. */
+/** The chosen engine must not be used with its present settings. */
 export class EngineRefusedError extends ConfigurationError {
   override readonly name = 'EngineRefusedError';
   constructor(engine: string, reason: string) {
@@ -19,7 +19,7 @@ export class EngineRefusedError extends ConfigurationError {
   }
 }
 
-/** The location of an install is fixed: its queue and outbox belong to one tenant (M9). */
+/** The location of an installation is fixed, because its queue and outbox belong to one tenant (M9). */
 export class LocationFixedError extends ConfigurationError {
   override readonly name = 'LocationFixedError';
   constructor(dataDir: string, served: string, location: string) {
@@ -29,7 +29,7 @@ export class LocationFixedError extends ConfigurationError {
   }
 }
 
-/** Two agents on one journal would send every message twice. This one can start when the other has ended. */
+/** Two agents on one journal would send every message twice. This agent can start after the other one has ended. */
 export class DataDirLockedError extends ConfigurationError {
   override readonly name = 'DataDirLockedError';
   constructor(dataDir: string, holder: string, cause: unknown) {
@@ -49,7 +49,7 @@ export class UnusableLockError extends ConfigurationError {
   }
 }
 
-/** A newer version of the agent has migrated the journal, so this one does not know its schema. */
+/** A newer version of the agent has migrated the journal, and this version does not know the new schema. */
 export class JournalTooNewError extends ConfigurationError {
   override readonly name = 'JournalTooNewError';
   constructor(path: string) {
@@ -69,7 +69,7 @@ export class JournalTooOldError extends ConfigurationError {
   }
 }
 
-/** The simulator cannot listen on its port, for example because another agent does. */
+/** The simulator cannot listen on its port, for example because another agent uses the port. */
 export class ControlPortError extends ConfigurationError {
   override readonly name = 'ControlPortError';
   constructor(port: number, cause: unknown) {
@@ -90,7 +90,7 @@ export class InterruptedError extends Error {
   }
 }
 
-/** The running agent could not be asked. */
+/** A call to the running agent failed. */
 export class AgentCallError extends Error {
   override readonly name = 'AgentCallError';
 }

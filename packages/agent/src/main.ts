@@ -58,7 +58,7 @@ command({
     const code = await run(readConfig(flags, process.env), process.env['FAILPOINTS'], output).catch(
       exitCodeOf,
     );
-    // A program with an open macOS prompt must not be stopped, and would keep this process alive for minutes.
+    // A program with an open macOS prompt must not be stopped, but would keep this process alive for minutes.
     process.exit(code);
   },
 });
@@ -207,7 +207,7 @@ command({
     )(flags, output, []),
 });
 
-/** Adds a command whose options come from the table of settings. */
+/** Adds a command. Its options come from the table of settings. */
 function command(definition: {
   name: string;
   about: string;

@@ -25,7 +25,7 @@ export async function activate(settings: Settings, output: Output): Promise<numb
   return activated.final ? EXIT.unauthorised : EXIT.unreachable;
 }
 
-/** Resolves with undefined when the address of the service is missing. */
+/** Activates this Mac. Resolves with undefined when the address of the service is missing. */
 export async function activateMac(settings: Settings): Promise<Activation | undefined> {
   return await (await enrolmentOf(settings))?.activate();
 }

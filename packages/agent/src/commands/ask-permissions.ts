@@ -52,7 +52,7 @@ const STEPS: readonly Step[] = [
 ];
 
 const POLL_MS = 1_000;
-/** A running program gets Full Disk Access only at its next start. */
+/** How often the agent is restarted: a program gets Full Disk Access only at its next start. */
 const RESTART_MS = 15_000;
 const REMIND_MS = 60_000;
 
@@ -60,7 +60,7 @@ const AFTER_DENIAL =
   'In the window that opens, find Footbridge Agent and switch on Messages below it. If it is not in the list, run: tccutil reset AppleEvents com.footbridge.agent';
 const STOP_HINT = '(Control-C stops the setup; run it again at any time)';
 
-/** Guides through the permissions, one at a time. Resolves with the titles of those that are missing. */
+/** Guides the owner through the permissions, one at a time. Resolves with the titles of the missing ones. */
 export async function askPermissions(deps: PermissionDeps): Promise<string[]> {
   const missing: string[] = [];
   const report = await reportOf(deps.dataDir);
@@ -102,14 +102,14 @@ async function askPermission(step: Step, deps: PermissionDeps): Promise<boolean>
   return true;
 }
 
-/** An agent that has just started does not know its permissions yet. macOS does not ask again for one that it granted. */
+/** A new process of the agent does not know its permissions yet. The request shows no prompt for a permission that macOS granted before. */
 async function isStillGranted(step: Step, deps: PermissionDeps): Promise<boolean> {
   const { name } = step;
   if (name === 'fullDisk' || !(await reportOf(deps.dataDir))?.grantedBefore.includes(name)) return false;
   return (await reminding(step, deps, () => request(name, deps))) === 'granted';
 }
 
-/** Reminds the owner of the step until it is done. Rejects after Control-C. */
+/** Reminds the owner of the step until the step is done. Rejects after Control-C. */
 async function reminding<T>(
   step: Step,
   { clock, terminal }: PermissionDeps,

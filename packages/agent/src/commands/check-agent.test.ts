@@ -28,13 +28,13 @@ const withState = (state: Partial<AgentReport['state']>): AgentReport => ({
 });
 
 describe('doctor and the running agent', () => {
-  it('finds nothing but unverified capabilities on a healthy Mac', () => {
+  it('warns only of unverified capabilities on a healthy Mac', () => {
     const findings = checkAgent(HEALTHY, false);
     expect(findings.filter(({ state }) => state !== 'pass').map(({ check }) => check)).toEqual(['Verified']);
     expect(checkAgent(HEALTHY, true).every(({ state }) => state === 'pass')).toBe(true);
   });
 
-  it('needs only Full Disk Access with BlueBubbles', () => {
+  it('requires only Full Disk Access with BlueBubbles', () => {
     const permissions = { fullDisk: 'denied', automation: 'unknown', accessibility: 'denied' } as const;
     const report: AgentReport = {
       ...withState({ permissions }),

@@ -10,8 +10,8 @@ const MAX_SILENCE_DAYS = 7;
 const SETTINGS_PATH = 'System Settings, Privacy & Security';
 
 /**
- * What the running agent knows. The permissions of the Terminal say nothing about those of the agent. `stoppedBecause`: why an
- * agent that is not running must not be restarted automatically.
+ * Returns what the running agent knows. This process cannot check it: the Terminal has permissions of its own. `stoppedBecause` says why
+ * an agent that is not running must not be restarted automatically.
  */
 export function checkAgent(
   report: AgentReport | undefined,

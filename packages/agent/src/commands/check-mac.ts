@@ -9,7 +9,7 @@ import { runProgram } from '../install/run-program.ts';
 import { checkScreen } from './check-screen.ts';
 import { powerSetting } from './power-setting.ts';
 
-/** The settings of the Mac that decide whether the agent can work day and night. */
+/** Checks the settings of the Mac that can keep the agent from working day and night. */
 export async function checkMac(
   { layout, programs, launchAgent }: Installation,
   uiAutomation: boolean,

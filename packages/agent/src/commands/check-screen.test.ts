@@ -35,14 +35,14 @@ describe('doctor and the screen', () => {
     expect(await check(10)).toMatchObject({ sentence: expect.stringContaining('locks after 20 minutes') });
   });
 
-  it('reports no problem when the display and the screen saver never start a lock, or no password is required', async () => {
+  it('passes when neither the display nor the screen saver starts a lock, or no password is required', async () => {
     await saverAfter(0);
     expect(await check(0)).toMatchObject({ state: 'pass' });
     await macos.messages.configureScreenLock({ screenLock: 'off' });
     expect(await check(10)).toMatchObject({ state: 'pass' });
   });
 
-  it('warns of a screen that is locked now, whatever its settings', async () => {
+  it('warns of a locked screen, whatever the settings', async () => {
     await macos.messages.configureScreen({ isLocked: true });
     expect(await check(0)).toMatchObject({
       state: 'warn',

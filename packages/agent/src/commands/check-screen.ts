@@ -7,13 +7,13 @@ import { isScreenLocked } from '../edges/screen-lock.ts';
 import { runProgram } from '../install/run-program.ts';
 import { powerSetting } from './power-setting.ts';
 
-/** Macs start the screen saver after 20 minutes unless their owner chose another time. */
+/** When a Mac starts the screen saver, unless the owner chose another time. */
 const DEFAULT_SCREEN_SAVER_MIN = 20;
 const EFFECT = 'reactions, replies and effects fail while it is locked';
 const NEVER_LOCK =
   'Choose Never in System Settings, Lock Screen, Require password after screen saver begins or display is turned off';
 
-/** Whether the screen is locked, or will lock. `power`: what `pmset -g` prints. */
+/** Checks whether the screen is locked or will lock. `power` is the output of `pmset -g`. */
 export async function checkScreen(
   programs: Pick<SystemPrograms, 'defaults' | 'ioreg' | 'sysadminctl'>,
   power: string,
@@ -34,7 +34,7 @@ export async function checkScreen(
   return warn('Screen', `locks after ${counted(minutes, 'minute')} without use; ${EFFECT}`, NEVER_LOCK);
 }
 
-/** Returns how many seconds after the display turned off a password is required. `sysadminctl` writes it to standard error. */
+/** Returns after how many seconds without a display a password is required. `status` is what `sysadminctl` wrote to standard error. */
 function lockDelay(status: string): number | 'never' | undefined {
   if (/screenLock is off|delay is -1/.test(status)) return 'never';
   if (/delay is immediate/.test(status)) return 0;

@@ -28,8 +28,8 @@ BlueBubbles is running on this Mac. Footbridge can send through it instead of th
 - The built-in engine works while SIP is on. It is off while BlueBubbles is in use.`;
 
 /**
- * Saves which engine sends the messages, and the password of BlueBubbles. Offers BlueBubbles once, when it runs on this Mac.
- * Returns an exit code when the chosen engine cannot be used.
+ * Saves which engine sends the messages, and the password of BlueBubbles. Offers BlueBubbles once, when it runs on this Mac. Resolves
+ * with an exit code when the chosen engine cannot be used.
  */
 export async function chooseEngine(isChosen: boolean, deps: EngineDeps): Promise<number | undefined> {
   const { settings, terminal } = deps;

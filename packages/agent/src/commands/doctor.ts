@@ -27,7 +27,7 @@ import { reportOf } from './restart-agent.ts';
 const MIN_FREE_MB = 500;
 const MAX_SKEW_S = 30;
 
-/** Checks everything the agent needs and prints what to do about each problem. */
+/** Checks everything that the agent needs, and prints what to do about each problem. */
 export async function doctor(settings: Settings, output: Output): Promise<number> {
   const { simulate, programs } = settings;
   const report = await reportOf(settings.dataDir ?? '');
@@ -165,7 +165,7 @@ function unreadableJournal(path: string, error: unknown): Finding {
   );
 }
 
-/** An agent that launchd starts has no other place to report this: its standard output is discarded. */
+/** Checks the log file. The agent cannot report this problem itself, because launchd discards its standard output. */
 function checkLog({ logFile }: Settings): Finding[] {
   if (logFile === undefined) return [];
   try {
@@ -183,7 +183,7 @@ function checkLog({ logFile }: Settings): Finding[] {
   }
 }
 
-/** Throws if the agent cannot write to this file. Creates nothing: what `sudo` creates belongs to root. */
+/** Throws if the agent cannot write to this file. Creates no file: under `sudo`, the file would belong to root. */
 function checkWritable(path: string): void {
   if (existsSync(path)) return closeSync(openSync(path, 'a'));
   let folder = dirname(path);

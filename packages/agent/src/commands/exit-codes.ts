@@ -12,8 +12,8 @@ export const EXIT = {
 } as const;
 
 /**
- * Returns the exit code when the agent must not reconnect: 50 plus the last digit of the close code (51 displaced, 53
- * suspended or revoked, 54 location of another license). A supervisor must not restart the agent after it.
+ * Returns the exit code of an agent that must not reconnect: 50 plus the last digit of the close code (51 displaced, 53 suspended or
+ * revoked, 54 location of another license). A supervisor must not restart the agent after such a code.
  */
 export function exitCodeWhenAway(code: number | string): number {
   if (typeof code === 'string') return EXIT.unauthorised;

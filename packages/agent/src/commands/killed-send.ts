@@ -17,7 +17,7 @@ interface KilledSend {
   readonly dataDir: string;
 }
 
-/** Kills the agent between the dispatch of a text and its row. The agent that macOS starts next has to find that the text was sent. */
+/** Kills the agent after it dispatched a text and before the row appears. The agent that macOS starts next must find that the text was sent. */
 export async function killedSend(
   options: KilledSend,
   installation: ReturnType<typeof thisInstallation>,

@@ -6,7 +6,7 @@ import { logFiles } from '../edges/log-file.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
-/** Prints the last lines of the log, oldest first: readable on a terminal, as they are otherwise. */
+/** Prints the last lines of the log, oldest first: formatted on a terminal, unchanged otherwise. */
 export async function logs(
   { lines, json }: { lines: number; json: boolean },
   { logFile }: Settings,
@@ -31,7 +31,7 @@ export async function logs(
   return EXIT.done;
 }
 
-/** `09:41:07  warn   not connected  because=…`. */
+/** Formats a line of the log for people: `09:41:07  warn   not connected  because=…`. */
 export function readable(line: string): string {
   try {
     const {

@@ -10,7 +10,7 @@ import type { Journal } from '../journal/journal.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
-/** Moves a stopped agent to another location, after a confirmation: what is queued or unacknowledged is deleted (M9). */
+/** Moves a stopped agent to another location after a confirmation. Deletes queued jobs and unacknowledged frames (M9). */
 export async function move(
   { dataDir, location, yes }: { dataDir: string; location: string; yes: boolean },
   output: Output,

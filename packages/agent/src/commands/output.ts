@@ -5,9 +5,9 @@ import { unencryptedLink } from '../config/unencrypted-link.ts';
 /** Prints the result of a command, as text for people or as JSON for programs. */
 export interface Output {
   result(data: object, text: string): void;
-  /** A line about what happens before the result, for people only. */
+  /** Prints a line about the progress before the result, for people only. */
   progress(text: string): void;
-  /** What to change although the command succeeds. */
+  /** Prints what to change although the command succeeds. */
   warning(text: string): void;
   problem(text: string, code?: string): void;
 }

@@ -9,7 +9,7 @@ import { EXIT } from './exit-codes.ts';
 import { warnIfUnencrypted } from './output.ts';
 import type { Output } from './output.ts';
 
-/** Exchanges a pairing code for a device token and saves the address and the location (M12). */
+/** Exchanges a pairing code for a device token, and saves the address and the location (M12). */
 export async function pair(typed: string, settings: Settings, output: Output): Promise<number> {
   const paired = await pairMac(typed, settings);
   if (!paired.ok) {

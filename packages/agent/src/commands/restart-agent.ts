@@ -9,17 +9,17 @@ const POLL_MS = 250;
 const START_MS = 60_000;
 const STOP_MS = 20_000;
 
-/** Returns the report of the running agent, or undefined when there is none. */
+/** Resolves with the report of the running agent, or with undefined when no agent responds. */
 export async function reportOf(dataDir: string): Promise<AgentReport | undefined> {
   return await callAgent(dataDir, { call: 'report' }).catch(() => undefined);
 }
 
 export type Start =
   | { readonly started: true }
-  /** Without a reason the agent did not respond in time. */
+  /** `because` is absent when the agent did not respond in time. */
   | { readonly started: false; readonly because?: string };
 
-/** Resolves when the agent runs or has given a reason why it does not. */
+/** Resolves when the agent runs, has saved why it does not, or did not respond in time. */
 export async function agentStarted(dataDir: string, clock: Clock): Promise<Start> {
   const check = async (): Promise<Start | undefined> => {
     if ((await reportOf(dataDir)) !== undefined) return { started: true };

@@ -18,8 +18,8 @@ import type { Output } from './output.ts';
 const STOP_TIMEOUT_MS = 15_000;
 
 /**
- * Runs the agent until a signal arrives or it must not reconnect, and returns the exit code. Prevents launchd from restarting it when
- * a restart would not help.
+ * Runs the agent until a signal arrives or the agent must not reconnect. Resolves with the exit code. Keeps launchd from restarting the
+ * agent when a restart would not help.
  */
 export async function run(read: ReadConfig, failpoints: string | undefined, output: Output): Promise<number> {
   if (!read.ok) return cannotRun(read.problems, read.dataDir, output);
@@ -27,7 +27,7 @@ export async function run(read: ReadConfig, failpoints: string | undefined, outp
     return await runAgent(read.value, failpoints);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    // The other agent may end at any time, and launchd must then start this one.
+    // The other agent may end at any time. Then launchd must start this one.
     const mayRunLater = error instanceof DataDirLockedError || error instanceof ControlPortError;
     return cannotRun([error.message], mayRunLater ? undefined : read.dataDir, output);
   }
@@ -39,22 +39,22 @@ function cannotRun(problems: readonly string[], dataDir: string | undefined, out
   return EXIT.configuration;
 }
 
-/** Another agent that runs in this folder is started again when it crashes. */
+/** Keeps launchd from restarting this agent, unless another agent runs in the folder: launchd must restart that one after a crash. */
 function stayAwayUnlessRunning(dataDir: string, because: string): void {
   try {
     if (!isLocked(dataDir)) stayAway(dataDir, because);
   } catch {
-    // There is no such folder, so no installed agent uses it.
+    // The folder does not exist, so no installed agent uses it.
   }
 }
 
 async function runAgent(config: AgentConfig, failpoints: string | undefined): Promise<number> {
   comeBack(config.dataDir);
   const log = openLog(config);
-  // Handles signals before the first log line, so that a signal shuts the agent down gracefully from then on.
+  // Installed before the first log line, after which a supervisor may send a signal.
   const signalled = firstSignal();
   let stopTimeout: NodeJS.Timeout | undefined;
-  // A start or a job that hangs must not block the exit. The next start determines the outcome of the job.
+  // A hanging start or job must not block the exit. The next start finds out the outcome of the job.
   const limitStop = () => {
     stopTimeout ??= setTimeout(() => process.exit(EXIT.failed), STOP_TIMEOUT_MS);
   };
@@ -62,13 +62,12 @@ async function runAgent(config: AgentConfig, failpoints: string | undefined): Pr
   try {
     log.info({ event: 'agent.starting', version: AGENT_VERSION, settings: summary(config) }, 'starting');
     const because = unencryptedLink(config.url)?.detail;
-    if (because !== undefined)
-      log.warn({ event: 'link.unencrypted', because }, 'connection to the service is not encrypted');
+    if (because !== undefined) log.warn({ event: 'link.unencrypted', because }, 'connection not encrypted');
     const agent = await startAgent(config, { log, failpoint: createBlockingFailpoints(failpoints) });
     const end = await Promise.race([agent.ended, signalled]).catch(async (error: unknown) => {
       log.error({ event: 'agent.failed', err: error }, 'link failed, stopping');
       limitStop();
-      // Rejects with the same error.
+      // `stop` rejects with the same error.
       await agent.stop().catch(() => {});
       throw error;
     });
@@ -94,12 +93,12 @@ function openLog({ logFile, logLevel }: AgentConfig): Log {
     const onRotationFailed = (error: unknown): void =>
       log.error(
         { event: 'log.rotation_failed', err: error },
-        'log rotation failed; the file is truncated at 40 MB until rotation succeeds',
+        'log rotation failed, truncating the file at 40 MB',
       );
     const onTruncationFailed = (error: unknown): void =>
       log.error(
         { event: 'log.truncation_failed', err: error },
-        'log truncation failed; the file grows until it can be renamed or truncated',
+        'log truncation failed, the file keeps growing',
       );
     const log = createLog(logLevel, {
       ...options,
@@ -110,13 +109,13 @@ function openLog({ logFile, logLevel }: AgentConfig): Log {
     const log = createLog(logLevel, options);
     log.error(
       { event: 'log.file_not_opened', err: error },
-      'log file cannot be opened, logging to standard output',
+      'log file not opened, logging to standard output',
     );
     return log;
   }
 }
 
-/** A second Control-C ends the process at once. */
+/** Resolves at the first signal to stop. A second Control-C ends the process at once. */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     onStopSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], resolve, () => process.exit(EXIT.interrupted));

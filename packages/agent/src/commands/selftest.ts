@@ -13,7 +13,7 @@ import type { Output } from './output.ts';
 
 const MARKS = { verified: mark('pass'), failed: mark('fail'), skipped: '–' } as const;
 
-/** Lets the running agent try every capability, prints a line for each and writes an anonymous record. */
+/** Lets the running agent try every capability. Prints a line for each and writes an anonymous record. */
 export async function selftest(
   given: { to: string | undefined; group: string | undefined; lock: boolean; kill: boolean },
   { dataDir, programs }: Settings,

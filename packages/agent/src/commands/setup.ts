@@ -35,9 +35,9 @@ export interface SetupOptions {
   readonly code: string | undefined;
   /** The number that gets the test text. */
   readonly to: string | undefined;
-  /** Whether the agent may use the screen. Undefined: as before. */
+  /** Whether the agent may use the screen. Undefined keeps the saved setting. */
   readonly usesScreen: boolean | undefined;
-  /** Whether the engine was passed as a flag, so that it is not asked for. */
+  /** Whether a flag chose the engine. Then the setup does not ask for it. */
   readonly choosesEngine: boolean;
 }
 
@@ -48,7 +48,7 @@ interface SetupDeps {
   readonly clock: Clock;
 }
 
-/** Installs the agent on this Mac, step by step, and ends with a text to the owner. It can be repeated at any time. */
+/** Installs the agent on this Mac, step by step, and ends with a text to the owner. The owner can repeat the setup at any time. */
 export async function setup(options: SetupOptions, given: Settings): Promise<number> {
   const terminal = createTerminal();
   const installation = thisInstallation(given.programs);
@@ -68,7 +68,7 @@ export async function setup(options: SetupOptions, given: Settings): Promise<num
   }
 }
 
-/** Control-C takes effect between two steps, and while the setup waits for a person: no step is left half done. */
+/** Control-C takes effect only between two steps and while the setup waits for a person, so no step is left half done. */
 async function performSetup(options: SetupOptions, root: string, deps: SetupDeps): Promise<number> {
   const { installation, terminal } = deps;
   const { layout } = installation;
@@ -163,7 +163,7 @@ async function pairingWith(
   return sayPaired(paired.url, terminal);
 }
 
-/** Asks for what a pairing code contains. Returns undefined when there is no one to answer. */
+/** Asks for what a pairing code contains. Resolves with undefined when input is not a terminal. */
 async function askLicense(settings: Settings, terminal: Terminal): Promise<Settings | undefined> {
   for (;;) {
     const address = await terminal.ask('Service address, such as bridge.example.com:');
@@ -197,7 +197,7 @@ function sayPaired(url: string, terminal: Terminal): undefined {
   warnIfUnencrypted(url, { warning: (text) => terminal.caution(text) });
 }
 
-/** Returns the reason when the agent does not start. */
+/** Installs and starts the agent. Resolves with the reason when the agent does not start. */
 async function install(
   root: string,
   { installation, terminal, clock }: SetupDeps,
@@ -223,7 +223,7 @@ async function install(
 const stopped = (because: string): string =>
   `The agent stopped: ${because}\nIf this Mac has to be paired again: footbridge-agent setup --code CODE`;
 
-/** Starts a new app once, to test whether macOS allows it. Returns the reason when neither the app nor an applet can be used. */
+/** Starts a new app once, to test whether macOS allows it. Resolves with the reason when neither the app nor an applet can be used. */
 async function installWorkingApp(
   root: string,
   { layout: { app }, programs }: Installation,

@@ -13,7 +13,7 @@ import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import { reportOf } from './restart-agent.ts';
 
-/** Prints the state of the agent in a data folder, running or not. */
+/** Prints the state of the agent in a data folder, whether the agent runs or not. */
 export async function status(dataDir: string, output: Output): Promise<number> {
   if (!existsSync(journalPath(dataDir))) {
     output.problem(
@@ -67,7 +67,7 @@ export async function status(dataDir: string, output: Output): Promise<number> {
   }
 }
 
-/** Whether the journal can be saved. It cannot on a full disk, and then the agent cannot save what it knows either. */
+/** Whether the journal can be written. Tested here, because on a full disk the agent cannot save that its disk is full. */
 function canWrite(journal: Journal): boolean {
   try {
     journal.setNote('status', new Date().toISOString());
@@ -77,9 +77,9 @@ function canWrite(journal: Journal): boolean {
   }
 }
 
-/** What keeps this Mac from sending and receiving texts. */
+/** Returns what keeps this Mac from sending and receiving texts. */
 function whatIsMissing(link: SavedLinkState, report: AgentReport | undefined): string[] {
-  // Until the agent has started, the saved state of the link is that of an earlier process.
+  // Until the agent has started, an earlier process saved the state of the link.
   if (report === undefined) return ['the agent does not respond yet'];
   const { permissions, messages } = report.state;
   // The other states of the store have their own lines.

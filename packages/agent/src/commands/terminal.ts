@@ -22,9 +22,9 @@ export interface Terminal {
    * InterruptedError after Control-C.
    */
   ask(question: string): Promise<string | undefined>;
-  /** Like `ask`, and shows nothing of what is typed. */
+  /** Like `ask`, but does not show what is typed. */
   askSecret(question: string): Promise<string | undefined>;
-  /** False when input is not a terminal: nothing is asked, and nothing waits for a person. */
+  /** False when input is not a terminal. Then the setup asks nothing and waits for no person. */
   readonly interactive: boolean;
   /** Aborts with an InterruptedError when the owner presses Control-C. A second Control-C ends the program at once. */
   readonly interrupted: AbortSignal;
@@ -75,7 +75,7 @@ async function readLine(
 ): Promise<string | undefined> {
   const closed = new AbortController();
   lines.once('close', () => closed.abort());
-  // Control-C is a key while a line is read, and a signal otherwise.
+  // While a line is read, Control-C arrives as a key instead of a signal.
   lines.once('SIGINT', () => {
     interrupt();
     lines.close();

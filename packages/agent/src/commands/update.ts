@@ -12,7 +12,7 @@ import { EXIT } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import { agentStarted, stopAgent } from './restart-agent.ts';
 
-/** Installs the version of this program beside the one that runs, and restarts the agent. The app stays, and with it the permissions. */
+/** Installs this version beside the running one, and restarts the agent. The app stays, and with it the permissions. */
 export async function update({ programs }: Settings, output: Output): Promise<number> {
   const installation = thisInstallation(programs);
   const root = packageRoot();

@@ -47,7 +47,7 @@ describe('settings', () => {
     rmSync(join(folder, 'settings.json'));
   });
 
-  it('with several problems are reported all at once, by name and without values', () => {
+  it('with several problems are reported together, by name and without values', () => {
     const read = readConfig(
       { url: 'ftp://secret', deviceId: 'short', controlPort: '70000' },
       { FOOTBRIDGE_HEARTBEAT_SEC: 'soon', FOOTBRIDGE_ALLOW_LOOPBACK: 'yes', FOOTBRIDGE_MACOS: '11' },

@@ -18,7 +18,7 @@ export type ReadResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** A flag overrides its variable, a variable overrides what is saved in the data folder. */
+/** A flag overrides its variable, and a variable overrides the saved setting in the data folder. */
 export function readSettings(flags: Flags, env: Environment): ReadResult<Settings> {
   const { settings, problems } = readWithSaved(flags, env);
   return settings === undefined ? { ok: false, problems } : { ok: true, value: settings };
@@ -27,7 +27,7 @@ export function readSettings(flags: Flags, env: Environment): ReadResult<Setting
 /** `dataDir` is usually known even when other settings are invalid. */
 export type ReadConfig = ReadResult<AgentConfig> & { readonly dataDir: string | undefined };
 
-/** Like `readSettings`, and requires the settings without which the agent cannot connect. */
+/** Like `readSettings`, but fails without the settings that the agent needs to connect. */
 export function readConfig(flags: Flags, env: Environment): ReadConfig {
   const { settings, valid, origins, problems } = readWithSaved(flags, env);
   const missing = [SETTINGS.url, SETTINGS.location].filter(({ name }) => origins.get(name) === 'unset');

@@ -6,7 +6,7 @@ import type { Environment } from '@footbridge/runtime/settings';
 /** The settings that `setup` and `pair` save in the data folder, by the names of their environment variables. */
 export const savedSettingsPath = (dataDir: string): string => join(dataDir, 'settings.json');
 
-/** Returns the saved settings, or a message that says why they cannot be read. Without the file there are none. */
+/** Returns the saved settings, none without the file, or a message that says why the file cannot be read. */
 export function readSavedSettings(dataDir: string): Environment | string {
   const path = savedSettingsPath(dataDir);
   let text: string;

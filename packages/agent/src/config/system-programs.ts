@@ -18,7 +18,7 @@ export interface SystemPrograms {
   readonly tccutil: string;
 }
 
-/** `folder` replaces those of the system, under the same names. */
+/** `folder` has replacements for the programs of the system, under the same names. */
 export function systemPrograms(folder?: string): SystemPrograms {
   const path = (systemFolder: string, name: string) => join(folder ?? systemFolder, name);
   return {

@@ -5,7 +5,7 @@ export interface UnencryptedLink {
   readonly next: string;
 }
 
-/** Returns what is wrong with an address at which the texts and the device token travel unencrypted to another machine. */
+/** Returns the fault of an address to which texts and the device token would travel unencrypted, or undefined for any other address. */
 export function unencryptedLink(url: string): UnencryptedLink | undefined {
   const { protocol, hostname, origin } = new URL(url);
   const isThisMachine = hostname === 'localhost' || isLoopbackAddress(hostname.replace(/^\[|\]$/g, ''));

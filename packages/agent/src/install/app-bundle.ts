@@ -6,12 +6,12 @@ import { runProgram } from './run-program.ts';
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { arm64: 'arm64', x64: 'x86_64' };
 
-/** `kept`: the same version of the app is there. It is not touched, because macOS ties the permissions to it. */
+/** `kept`: the same version is installed. The app is not touched, because macOS ties the permissions to it. */
 export type AppOutcome = 'installed' | 'kept' | 'replaced';
 
 /**
- * Installs the app from the launcher in the package. An app with the same `Info.plist` is kept, whatever its signature, and so is
- * the applet of the same version.
+ * Installs the app from the launcher in the package. An app with the same `Info.plist` is kept, whatever its signature. So is an applet
+ * of the same version.
  */
 export async function installApp(app: string, packageRoot: string, arch = process.arch): Promise<AppOutcome> {
   const launcher = join(packageRoot, 'launcher', ARCHITECTURES[arch] ?? arch, 'footbridge-agent');
@@ -49,12 +49,12 @@ export async function installApplet(
   });
 }
 
-/** Puts what `make` creates in the place of the app, unless `make` resolves with a problem. */
+/** Replaces the app by what `make` creates, unless `make` resolves with a problem. */
 async function replaceApp<T extends string | undefined | void>(
   app: string,
   make: (fresh: string) => Promise<T>,
 ): Promise<T> {
-  // osacompile makes an app only under a name that ends like this.
+  // osacompile makes an app only under a name that ends with .app.
   const fresh = app.replace(/\.app$/, '.new.app');
   await mkdir(dirname(app), { recursive: true });
   await rm(fresh, { recursive: true, force: true });

@@ -14,7 +14,7 @@ afterEach(() => cleanup.run());
 
 const LAUNCHER = new URL('../../../mac-launcher/', import.meta.url);
 
-/** A package as npm installs it, as far as the installation looks at it. */
+/** Writes the files of an installed npm package that the installation reads. */
 async function makePackage(info = 'version 1'): Promise<string> {
   const root = await tempDir(cleanup);
   for (const arch of ['arm64', 'x86_64']) {
@@ -37,7 +37,7 @@ describe('the app', () => {
     expect(await readdir(join(app, '..'))).toEqual(['Footbridge Agent.app']);
   });
 
-  it('is kept when it is the same version with any signature, and replaced otherwise', async () => {
+  it('is kept when its version is the same, with any signature, and replaced otherwise', async () => {
     const app = join(await tempDir(cleanup), 'Footbridge Agent.app');
     await installApp(app, await makePackage(), 'arm64');
     const executable = join(app, 'Contents/MacOS/footbridge-agent');
@@ -58,7 +58,7 @@ describe('the app', () => {
 });
 
 describe('versions', () => {
-  it('the newest is current, the one before is kept, and others are removed', async () => {
+  it('keep the newest as the current one and the one before it, and lose the others', async () => {
     const layout = layoutOf(await tempDir(cleanup));
     const root = await makePackage();
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) await installVersion(layout, root, version);
@@ -67,7 +67,7 @@ describe('versions', () => {
     expect(realpathSync(join(layout.current, 'node'))).toBe(realpathSync(process.execPath));
   });
 
-  it('the same version again replaces its files', async () => {
+  it('replace their files when the same version is installed again', async () => {
     const layout = layoutOf(await tempDir(cleanup));
     await installVersion(layout, await makePackage('broken'), '1.0.0');
     await installVersion(layout, await makePackage('repaired'), '1.0.0');

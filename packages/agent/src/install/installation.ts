@@ -26,6 +26,6 @@ export function thisInstallation(folder: string | undefined): Installation | und
 /** Removes every file of the agent. The agent must have stopped. */
 export async function removeFiles({ app, support, logs, temporary }: Layout): Promise<void> {
   for (const path of [app, support, logs, ...temporary]) await rm(path, { recursive: true, force: true });
-  // Most homes have no such folder before the first app is installed in it.
+  // Most users have no Applications folder of their own: the installation created it.
   await rmdir(dirname(app)).catch(() => undefined);
 }

@@ -11,7 +11,7 @@ export interface LaunchAgentDeps {
   readonly programs: Pick<SystemPrograms, 'launchctl' | 'open'>;
 }
 
-/** The job of launchd that starts the app when the owner logs in, and again when it ended. */
+/** The launchd job that starts the app at login, and again whenever the app ends. */
 export class LaunchAgent {
   readonly #deps: LaunchAgentDeps;
 
@@ -23,7 +23,7 @@ export class LaunchAgent {
   async install(): Promise<string | undefined> {
     const { launchAgent } = this.#deps.layout;
     await mkdir(dirname(launchAgent), { recursive: true });
-    // In one step: with half a property list, the app would not start at the next login.
+    // Replaced atomically: with half a property list, the app would not start at the next login.
     const fresh = `${launchAgent}.new`;
     await writeFile(fresh, propertyList(this.#deps), { flush: true });
     await rename(fresh, launchAgent);
@@ -60,8 +60,8 @@ const DOMAIN = `gui/${process.getuid?.() ?? 0}`;
 const TARGET = `${DOMAIN}/${BUNDLE_ID}`;
 
 /**
- * `open -W` starts the app as the responsible process of its children, and ends when the app does. It hides the exit code, so the
- * agent leaves a file when launchd must not start it again.
+ * `open -W` makes the app the responsible process of its children, and ends when the app ends. It hides the exit code of the app, so the
+ * agent writes a file when launchd must not start it again.
  */
 function propertyList({ layout, programs }: LaunchAgentDeps): string {
   const command = [programs.open, '-W', '-g', '-j', '-a', layout.app];

@@ -13,7 +13,7 @@ export interface Layout {
   readonly current: string;
   /** The property list that makes launchd start the app at login. */
   readonly launchAgent: string;
-  /** While this file exists, launchd does not start the agent again. `run` writes it. */
+  /** While this file exists, launchd does not start the agent again. The command `run` writes the file. */
   readonly stayAway: string;
   readonly logs: string;
   readonly logFile: string;

@@ -11,8 +11,8 @@ export function packageRoot(): string | undefined {
 }
 
 /**
- * Returns the Node that npm installed with the package: one file that works anywhere. The Node that runs this may belong to a
- * version manager or link to libraries of Homebrew; it is used where it is, if there is no other.
+ * Returns the Node that npm installed with the package, a single file that works anywhere. Without it, returns the running Node, which is
+ * not copied: it may belong to a version manager or link to libraries of Homebrew.
  */
 export function nodeFor(root: string): { readonly path: string; readonly copy: boolean } {
   const name = nodePackage(process.platform, process.arch) ?? '';
@@ -21,7 +21,7 @@ export function nodeFor(root: string): { readonly path: string; readonly copy: b
     const path = join(manifest, '../bin/node');
     if (existsSync(path)) return { path, copy: true };
   } catch {
-    // It is an optional dependency.
+    // The packaged Node is an optional dependency.
   }
   return { path: process.execPath, copy: false };
 }

@@ -11,8 +11,8 @@ export interface ProgramResult {
 }
 
 /**
- * Runs a program of macOS. Never rejects: a program that is missing, fails or hangs has not succeeded. Control-C does not reach it,
- * so that it is not stopped in the middle of a change.
+ * Runs a program of macOS. Never rejects: a missing, failing or hanging program has not succeeded. Control-C does not reach the program,
+ * which could be in the middle of a change.
  */
 export async function runProgram(path: string, args: readonly string[]): Promise<ProgramResult> {
   const child = spawn(path, args, {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import type { Layout } from './layout.ts';
 import { nodeFor } from './package-root.ts';
 
-/** Copies the package into a version folder and makes it the current one. The app and the data stay as they are. */
+/** Copies the package into a version folder, and makes this version the current one. The app and the data do not change. */
 export async function installVersion(
   { versions, current }: Pick<Layout, 'versions' | 'current'>,
   root: string,
@@ -37,7 +37,7 @@ async function placeNode(root: string, place: string): Promise<void> {
   await chmod(place, 0o755);
 }
 
-/** Replaces the link in one step: the launcher may start at any moment. */
+/** Replaces the link atomically, because the launcher may start at any moment. */
 async function pointTo(link: string, folder: string): Promise<void> {
   const fresh = `${link}.new`;
   await rm(fresh, { force: true });
@@ -45,7 +45,7 @@ async function pointTo(link: string, folder: string): Promise<void> {
   await rename(fresh, link);
 }
 
-/** Keeps the version before the current one. */
+/** Removes all versions but the kept ones. */
 async function removeOthers(versions: string, kept: readonly (string | undefined)[]): Promise<void> {
   for (const name of await readdir(versions))
     if (!kept.includes(name)) await rm(join(versions, name), { recursive: true, force: true });

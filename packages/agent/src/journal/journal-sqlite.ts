@@ -22,8 +22,8 @@ export function openJournal(path: string): Journal {
 }
 
 /**
- * Opens the journal of an installed agent, which may be older than this program and may be running. Its schema stays as it is, because
- * that agent could not open a migrated journal. Use only what an older schema has: the counts, `pending`, notes and `empty`.
+ * Opens the journal of an installed agent, which may be older than this program and may be running. The schema is not migrated, because
+ * the older agent could not open the journal any more. Use only what an older schema has: the counts, `pending`, notes and `empty`.
  * With `readOnly`, methods that write throw. Throws a JournalTooNewError or a JournalTooOldError when the schema is unknown or too old.
  */
 export function openJournalAsIs(path: string, { readOnly = false } = {}): Journal {
@@ -131,7 +131,7 @@ function createJournal(db: DatabaseSync): Journal {
 
 function migrate(db: DatabaseSync, path: string): void {
   if (versionOf(db, path) === MIGRATIONS.length) return;
-  // The version is read again under the write lock: another process may be migrating. The caller closes the database after an error.
+  // The version is read again under the write lock, because another process may be migrating. After an error, the caller closes the database.
   db.exec('BEGIN IMMEDIATE');
   for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
   db.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);

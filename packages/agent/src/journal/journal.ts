@@ -6,8 +6,8 @@ import type { JobOutcome } from '../outcome.ts';
  * The agent's persistent state: outbound jobs, frames for the service and the read position in the message store.
  *
  * - A process killed at any point finds, after its restart, all of a transaction or none of it.
- * - Transactions that other parties rely on also survive a power cut: an accepted request, a send that is about to begin, a
- *   frame that is about to leave. Other writes become durable with the next of those.
+ * - A transaction that others rely on also survives a power cut: an accepted request, a send that is about to begin, a frame that is
+ *   about to leave. Other writes become durable with the next such transaction.
  * - Calls are synchronous. No other code of the agent runs between a check and the write that follows it.
  * - A journal whose disk fails throws. It never returns stale or partial data.
  */
@@ -15,7 +15,7 @@ export interface Journal {
   readonly jobs: Jobs;
   readonly outbox: Outbox;
   readonly inbox: Inbox;
-  /** How often the agent ended while it worked on a message (I10). */
+  /** Counts how often the process died while it worked on a message (I10). */
   readonly deaths: Deaths;
   /** Runs `work` in a transaction and returns its result. Rolls back and rethrows when `work` throws. */
   transaction<T>(work: () => T): T;
@@ -25,11 +25,11 @@ export interface Journal {
   setNote(name: string, value: string): void;
   note(name: string): string | undefined;
   /**
-   * Deletes every job, frame and pending row. Reading starts again at the newest row of the message store; a `seq` is still
-   * never used twice.
+   * Deletes every job, frame and pending row. Reading starts again at the newest row of the message store. A `seq` is still never used
+   * twice.
    */
   empty(): void;
-  /** Deletes ended jobs, rejected and set-aside frames, seen guids, and counted deaths from before this time. */
+  /** Deletes ended jobs, rejected and set-aside frames, seen guids and counted deaths from before this time. */
   prune(before: number): void;
   /** Checkpoints and truncates the write-ahead log, which still holds pages with deleted message texts. */
   walCheckpoint(): void;
@@ -37,7 +37,7 @@ export interface Journal {
 }
 
 export interface Job {
-  /** Made from the `messageId`, or from the `requestId` of a request without one. The two cannot collide. */
+  /** Made from the `messageId`, or else from the `requestId`. The two forms cannot collide. */
   readonly key: string;
   readonly messageId: string | null;
   /** Tells different requests with the same `messageId` apart (M4) without storing their text. */
@@ -46,7 +46,7 @@ export interface Job {
   readonly frame: SendFrame | undefined;
   /** Undefined while the job is queued or in progress. */
   readonly outcome: JobOutcome | undefined;
-  /** When it was queued; for a job that has ended, when it ended. */
+  /** When the job was queued, or when it ended. */
   readonly changedAt: number;
 }
 
@@ -57,18 +57,18 @@ export interface Jobs {
   findByRequest(requestId: string): Job | undefined;
   /** Appends a job to the queue. A job that had ended is queued again and keeps its finished steps. */
   enqueue(key: string, fingerprint: string, frame: SendFrame, now: number): void;
-  /** Attaches a request to a job: it gets a status when the job ends. */
+  /** Attaches a request to a job. The request gets a status when the job ends. */
   attachRequest(requestId: string, key: string, now: number): void;
   /** Number of jobs that have not ended, including the one in progress. */
   pendingCount(): number;
   /** When the oldest job that has not ended was queued. */
   oldestPendingAt(): number | undefined;
-  /** When the newest delivered job ended, of those that were not pruned. */
+  /** Returns when the newest delivered job ended, unless it was pruned. */
   lastDeliveredAt(): number | undefined;
   next(): Job | undefined;
   /**
-   * Returns the jobs that wait for their turn, in order. Jobs with an unfinished step come first: another send could make the outcome of
-   * that step unrecognisable in the store.
+   * Returns the waiting jobs, in order. A job with an unfinished step comes first, because another send could make the outcome of that
+   * step unrecognisable in the store.
    */
   queued(): Job[];
   /** Returns the jobs that began and did not end. After a start, a process that died left them. */
@@ -90,8 +90,8 @@ export interface Jobs {
   /** Whether a step of the job began. */
   hasSteps(key: string): boolean;
   /**
-   * Whether a step caused, or may have caused, an outgoing row of the message store: the guid is recorded for it, or the content is the
-   * same and the step began since `recentlyAt`, or since `unfinishedAt` and has no known guid.
+   * Whether a step caused or may have caused an outgoing row of the message store. Either the step has the guid of the row, or it has the
+   * same content and began since `recentlyAt`. A step without a known guid counts if it began since `unfinishedAt`.
    */
   mayHaveSent(row: {
     readonly guid: string;
@@ -125,7 +125,7 @@ export type OutboxFrame = Omit<MessageStatusFrame, 'seq'> | Omit<MessageReceived
 
 export interface OutboxEntry {
   readonly seq: number;
-  /** Of a received message. */
+  /** The guid of a received message. Undefined for a status. */
   readonly guid: string | undefined;
   /** The serialized frame. */
   readonly text: string;
@@ -145,15 +145,15 @@ export interface Outbox {
   unacknowledged(after: number, limit: number): OutboxEntry[];
   /** Deletes an acknowledged frame. Returns false when no such frame was waiting. */
   acknowledge(seq: number): boolean;
-  /** Keeps a frame that the CRM rejected, for `redeliver`. Returns false when no such frame was waiting. */
+  /** Keeps a frame that the CRM rejected for `redeliver`. Returns false when no such frame was waiting. */
   reject(seq: number, reason: string, now: number): boolean;
-  /** Keeps a frame that cannot be sent as it is, for `redeliver`. Returns false when no such frame was waiting. */
+  /** Keeps a frame that cannot be sent for `redeliver`. Returns false when no such frame was waiting. */
   setAside(seq: number, reason: string, now: number): boolean;
   /** Queues a rejected or set-aside frame again and returns its new `seq`. */
   redeliver(seq: number, now: number): number | undefined;
   /**
-   * Removes a rejected frame that stands for a message that was set aside (I10), and calls `take` with the GUID of the message. Neither
-   * happens without the other. Returns false for any other frame.
+   * Removes the rejected frame of a message that was set aside (I10), and calls `take` with the GUID of the message in the same
+   * transaction. Returns false for any other frame.
    */
   takeSetAside(seq: number, take: (guid: string) => void): boolean;
   counts(): OutboxCounts;
@@ -166,7 +166,7 @@ export interface Deaths {
   remove(name: string): void;
 }
 
-/** A row of the message store whose frame is not in the outbox yet. Its row id changes when the store is rebuilt. */
+/** A row of the message store whose frame is not in the outbox yet. Named by its guid, because a rebuilt store changes the row id. */
 export interface PendingRow {
   readonly guid: string;
   readonly since: number;
@@ -182,7 +182,7 @@ export interface Inbox {
   /** Returns the newest row that was read from the store of this generation, or undefined if none was. */
   cursor(generation: number): number | undefined;
   moveCursor(generation: number, rowid: number): void;
-  /** Returns when reading began and with which store, or undefined if it did not yet. Older messages are history in other stores. */
+  /** Returns when reading began and with which store, or undefined before that. In later stores, older messages are history. */
   began(): ReadingStart | undefined;
   begin(start: ReadingStart): void;
   addPending(row: PendingRow): void;
@@ -193,6 +193,6 @@ export interface Inbox {
   markSeen(guid: string, now: number, own?: boolean): boolean;
   hasSeen(guid: string): boolean;
   unmarkSeen(guid: string): void;
-  /** When the newest guid of a received message was marked, of those that were not pruned. */
+  /** Returns when the newest guid of a received message was marked, unless it was pruned. */
   lastSeenAt(): number | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Journal } from './journal.ts';
 
-/** A note of the journal, as a memory that outlives the process. */
+/** Returns a memory that outlives the process: a note of the journal. */
 export function noteMemory(
   journal: Pick<Journal, 'note' | 'setNote'>,
   name: string,

@@ -62,7 +62,7 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE held;
   `,
   'CREATE INDEX seen_by_time ON seen (seen_at);',
-  // These distinguish a row that the owner typed from one that a step of a job caused.
+  // The new columns distinguish a row that the owner typed from a row that a step caused.
   `
   ALTER TABLE step ADD COLUMN content TEXT;
   ALTER TABLE step ADD COLUMN begun_at INTEGER NOT NULL DEFAULT 0;
@@ -70,12 +70,12 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX step_by_guid ON step (guid) WHERE guid IS NOT NULL;
   ALTER TABLE seen ADD COLUMN own INTEGER NOT NULL DEFAULT 0;
   `,
-  // The name of its file identifies the row of an interrupted send. The index finds the jobs that run first.
+  // The file name identifies the row of an interrupted send. The index finds the jobs that run first.
   `
   ALTER TABLE step ADD COLUMN file_name TEXT;
   CREATE INDEX step_unfinished ON step (key) WHERE done = 0;
   `,
-  // What the agent worked on when it ended. The GUID names the message of a frame without parsing it.
+  // What the agent worked on when it died. The GUID names the message of a frame without parsing the frame.
   `
   CREATE TABLE death (
     name TEXT PRIMARY KEY,

@@ -23,7 +23,7 @@ export function passwordFileOf({
   return bluebubblesPasswordFile ?? blueBubblesPasswordPath(dataDir);
 }
 
-/** Checks the BlueBubbles server of a data folder for `doctor`, also while the agent runs. Nothing is sent. */
+/** Checks the BlueBubbles server of a data folder for `doctor`, even while the agent runs. Nothing is sent. */
 export async function examineBlueBubblesOf(
   config: Pick<AgentConfig, 'dataDir' | 'bluebubblesUrl' | 'bluebubblesPasswordFile'>,
   home = homedir(),
@@ -42,7 +42,7 @@ export async function examineBlueBubblesOf(
   }
 }
 
-/** Without a usable journal, nothing is known about earlier examinations. */
+/** Opens an empty journal when there is no usable one: nothing is then known about this Mac. */
 function openForExamination(dataDir: string): Journal {
   if (!existsSync(journalPath(dataDir))) return openEmptyJournal();
   try {

@@ -7,10 +7,10 @@ export function openAgentJournal(dataDir: string): Journal {
   return openJournal(journalPath(dataDir));
 }
 
-/** Opens the journal in a data folder for a command, also while an agent of this version or an older one runs. */
+/** Opens the journal in a data folder for a command, even while an agent of this version or an older one runs. */
 export function openAgentJournalAsIs(dataDir: string, options?: { readonly readOnly?: boolean }): Journal {
   return openJournalAsIs(journalPath(dataDir), options);
 }
 
-/** A journal in memory: nothing is known, and nothing is kept. */
+/** Opens an empty journal in memory. Nothing that is written to it is kept. */
 export const openEmptyJournal = (): Journal => openJournal(':memory:');

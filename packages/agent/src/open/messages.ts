@@ -86,7 +86,7 @@ export function openMessages(config: AgentConfig, deps: MessagesDeps): Promise<M
   });
 }
 
-/** A row of the store that ended the agent is not read at once, and not at all after the second time (I10). */
+/** A row that crashed the agent is read later, and never again after the second crash (I10). */
 function guardOf(suspects: Suspects): RowGuard {
   return {
     read: (guid, read) => {

@@ -1,17 +1,17 @@
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 
-/** What is known of the chat of a message that is not read. */
+/** What is known about the chat of a message whose content is not read. */
 export interface KnownChat {
   readonly id: number;
   readonly isGroup: boolean;
   readonly recipients: readonly string[];
 }
 
-/** A service that does not know `setAside` shows this. */
+/** The text that a service shows when it does not know `setAside`. */
 const TEXT = '[This message was not read on the Mac.]';
 const UNKNOWN = 'unknown';
 
-/** Tells the service that a message was set aside (I10). It says nothing of the content, which ended the agent. */
+/** Returns the frame that reports a message that was set aside (I10). It has none of the content, which crashed the agent. */
 export function setAsideFrame(
   guid: string,
   chat: KnownChat | undefined,

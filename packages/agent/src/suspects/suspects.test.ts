@@ -37,14 +37,14 @@ function start(memory = deaths) {
   return { mark, suspects: new Suspects({ mark, deaths: memory, clock, log: silentLog }) };
 }
 
-/** A process that ends in the work on a message. */
+/** Runs a process that dies while it works on a message. */
 function dieOf(name = POISON): void {
   const { mark, suspects } = start();
   suspects.workOn(name);
   mark.freeze();
 }
 
-describe('a message that was in work when the agent ended', () => {
+describe('a message on which the agent worked when it died', () => {
   it('I10 waits until the agent has run for 10 seconds', async () => {
     dieOf();
     const { suspects } = start();
@@ -53,7 +53,7 @@ describe('a message that was in work when the agent ended', () => {
     expect(suspects.verdict(POISON)).toBe('suspect');
   });
 
-  it('I10 is set aside after the second time, until it is released', async () => {
+  it('I10 is set aside after the second death, until it is released', async () => {
     dieOf();
     dieOf();
     const { suspects } = start();
@@ -67,20 +67,20 @@ describe('a message that was in work when the agent ended', () => {
     expect(counts.size).toBe(0);
   });
 
-  it('I10 is clear again when it was handled', () => {
+  it('I10 is clear again after it was handled', () => {
     dieOf();
     start().suspects.acquit(POISON);
     dieOf();
     expect(start().suspects.isSetAside(POISON)).toBe(false);
   });
 
-  it('I10 is the one that is in work inside of another one', () => {
+  it('I10 is blamed instead of the message whose handling it interrupted', () => {
     const { mark, suspects } = start();
     suspects.during(OTHER, () => suspects.during(POISON, () => mark.freeze()));
     expect([start().suspects.verdict(POISON), start().suspects.verdict(OTHER)]).toEqual(['waits', 'clear']);
   });
 
-  it('I10 is counted at the next start when the journal cannot be written', () => {
+  it('I10 is counted at a later start when the journal cannot be written', () => {
     dieOf();
     const broken: Deaths = {
       ...deaths,

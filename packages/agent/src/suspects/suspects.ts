@@ -5,7 +5,7 @@ import type { WorkMark } from '@footbridge/runtime/work-mark';
 /** A received message by its GUID, a message to send by the key of its job, or another frame of the outbox. */
 export type MessageName = `inbound ${string}` | `outbound ${string}` | `frame ${number}`;
 
-/** How often the agent ended while it worked on a message. It outlives the process. */
+/** Counts how often the process died while it worked on a message. Outlives the process. */
 export interface Deaths {
   all(): { readonly name: string; readonly deaths: number }[];
   /** Adds one and returns the sum. */
@@ -21,25 +21,25 @@ export interface SuspectsDeps {
 }
 
 const MAX_DEATHS = 2;
-/** How long the agent runs before it handles suspects. */
+/** How long other messages go first before the agent handles suspects. */
 const FIRST_OTHERS_MS = 10_000;
 
 /**
- * Finds the message that ends the agent, and sets it aside when it did so twice (I10).
+ * Finds the message that crashes the agent, and sets it aside after the second crash (I10).
  *
- * - `during` and `workOn` name what is in work, in a file: when the process dies, the next start counts that for the message. Waiting is not
- *   work, so an agent that is killed from outside suspects nothing, or what happened to be in work.
- * - A suspect `waits` until this process has run for a while, so that the others go first. `acquit` says that it was handled: nothing is
- *   held against it any more.
- * - A message that ended two processes is `set aside` until it is released.
+ * - `during` and `workOn` write to a file which message the agent works on. When the process dies, the next start counts a death for that
+ *   message. Waiting is not work, so a process that is killed from outside usually blames no message.
+ * - A suspect `waits` until this process has run for a while, so that the other messages go first. `acquit` clears a message that was
+ *   handled.
+ * - A message that crashed two processes is `set aside` until it is released.
  */
 export class Suspects {
   readonly #deps: SuspectsDeps;
   readonly #startedAt: number;
-  /** Nearly always empty. */
+  /** The counted deaths by message. Nearly always empty. */
   readonly #deaths: Map<string, number>;
 
-  /** When the death of the former process cannot be counted, it throws and leaves that to the next start. */
+  /** Throws when the death of the former process cannot be counted. Then the next start counts it. */
   constructor(deps: SuspectsDeps) {
     const { mark, deaths, clock, log } = deps;
     this.#deps = deps;
@@ -66,7 +66,7 @@ export class Suspects {
     return this.#deps.mark.during(name, run);
   }
 
-  /** Names a message until the end of this turn of the event loop: after a wait. */
+  /** Names a message until the end of this turn of the event loop. Call after a wait. */
   workOn(name: MessageName): void {
     this.#deps.mark.name(name);
   }
@@ -87,12 +87,12 @@ export class Suspects {
     return Math.max(0, this.#startedAt + FIRST_OTHERS_MS - this.#deps.clock.monotonic());
   }
 
-  /** A message was handled. One that is set aside stays so. */
+  /** Clears a message that was handled, unless it is set aside. */
   acquit(name: MessageName): void {
     if (this.#deaths.has(name) && !this.isSetAside(name)) this.release(name);
   }
 
-  /** Allows another attempt. Returns false when nothing was held against the message. */
+  /** Allows another attempt. Returns false when no death was counted for the message. */
   release(name: MessageName): boolean {
     if (!this.#deaths.has(name)) return false;
     this.#deps.deaths.remove(name);

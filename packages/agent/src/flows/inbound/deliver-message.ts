@@ -49,7 +49,7 @@ export class Delivery {
       journal.outbox.put(setAsideFrame(guid, chat, clock.now()), clock.now());
       journal.inbox.removePending(guid);
     });
-    log.error({ event: 'inbound.set_aside', guid }, 'message ended the agent twice, set aside');
+    log.error({ event: 'inbound.set_aside', guid }, 'message crashed the agent twice, set aside');
     onFrames();
   }
 

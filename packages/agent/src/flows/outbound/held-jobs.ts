@@ -16,8 +16,8 @@ interface HeldJob {
 }
 
 /**
- * The jobs that wait for a limit of this line. They stay queued in the journal; this list is in memory only, because after a
- * restart the limits are checked again anyway.
+ * The jobs that wait for a limit of this line. They stay queued in the journal. This list is only in memory, because the limits are
+ * checked again after a restart.
  */
 export class HeldJobs {
   readonly #jobs = new Map<string, HeldJob>();
@@ -38,7 +38,7 @@ export class HeldJobs {
     return this.#jobs.has(key);
   }
 
-  /** Whether a job must wait: for its own limit, or for an earlier job to the same person, which it must not overtake. */
+  /** Whether a job must wait for its own limit, or for an earlier job to the same person, which it must not overtake. */
   blocks(key: string, phone: string | undefined, now: number): boolean {
     const own = this.#jobs.get(key);
     if (own !== undefined) return own.checkAt > now;

@@ -14,14 +14,14 @@ export interface JobDeps {
   readonly clock: Clock;
   readonly pacing: Pacing;
   readonly settings: JobSettings;
-  /** Names the job as what is in work, after a wait (I10). */
+  /** Call after each wait: names this job as the one to blame if the process ends (I10). */
   readonly workOn: () => void;
 }
 
 export interface JobSettings {
   /** How long to wait for a reaction to appear in the store (M6). */
   readonly confirmMs: number;
-  /** `auto`: iMessage, and SMS for a number that is certainly not on it. `path`: the channel of the request (W1). */
+  /** `auto`: iMessage, or SMS for a number that is certainly not on iMessage. `path`: the channel of the request (W1). */
   readonly channel: 'auto' | 'path';
 }
 
@@ -47,7 +47,7 @@ export interface Downloads {
 
 /** Decodes images outside this process: a small file can inflate to gigabytes (T58). */
 export interface Images {
-  /** Writes the pixels of a PNG to a new one, or resolves with the reason why it cannot. */
+  /** Writes the pixels of a PNG to a new PNG, or resolves with the reason why it cannot. */
   rewritePng(
     png: Uint8Array,
     path: string,

@@ -13,7 +13,7 @@ export interface NewConversationLimits {
   /** The maximum number of new conversations. 0: no limit. */
   readonly newPerHour: number;
   readonly newPerDay: number;
-  /** The maximum for each of the first days of a new line. Afterwards only `newPerDay` applies. Empty: no warm-up. */
+  /** The maximum for each of the first days of a new line. Later only `newPerDay` applies. Empty: no warm-up. */
   readonly warmUp: readonly number[];
 }
 
@@ -59,7 +59,7 @@ export class NewConversations {
       memory.setNote(WARM_UP_BEGAN, String(clock.now()));
   }
 
-  /** Returns the limits that apply now, and how much of them is used. */
+  /** Returns the limits that apply now, and how much of each is used. */
   usage(): Readonly<Record<string, number>> {
     const { limits, clock } = this.#deps;
     const now = clock.now();
@@ -86,7 +86,7 @@ export class NewConversations {
     return undefined;
   }
 
-  /** There is room again when a conversation is an hour or a day old, or when the next day of the warm-up begins. */
+  /** Returns when the limits have room: when a conversation is an hour or a day old, or when the next day of the warm-up begins. */
   #nextSlot(now: number, times: readonly number[]): number {
     const began = this.#warmUpBegan();
     const steps =
@@ -102,7 +102,7 @@ export class NewConversations {
     return limits.length === 0 ? undefined : Math.min(...limits);
   }
 
-  /** Counts from 0. */
+  /** Returns the day of the warm-up, from 0. */
   #warmUpDay(at: number): number {
     return Math.max(0, Math.floor((at - (this.#warmUpBegan() ?? at)) / DAY_MS));
   }
@@ -112,7 +112,7 @@ export class NewConversations {
     return noted === undefined ? undefined : Number(noted);
   }
 
-  /** The times of the new conversations of the last day. */
+  /** Returns when conversations began within the last day. */
   #times(now: number): number[] {
     const saved: unknown = JSON.parse(this.#deps.memory.note(TIMES) ?? '[]');
     const times: unknown[] = Array.isArray(saved) ? saved : [];

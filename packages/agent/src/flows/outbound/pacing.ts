@@ -11,7 +11,7 @@ import type { Held } from './held-jobs.ts';
 
 /** How fast the agent may send. Apple may flag accounts that send too fast, or to too many new people, as spam. */
 export interface PacingLimits extends NewConversationLimits, PersonLimits {
-  /** The pause after each send. Its length varies, so that sends do not look like those of a program. */
+  /** The pause after each send. Its length varies, so that the sends do not look automated. */
   readonly gap: { readonly minMs: number; readonly maxMs: number };
 }
 
@@ -58,7 +58,7 @@ export class Pacing {
     if (isNew(destination, store)) this.#newConversations.count();
   }
 
-  /** Returns the limits and how much of them is used, or undefined when there are none. */
+  /** Returns the limits and how much of each is used, or undefined when there are none. */
   state(held: { readonly count: number; readonly nextSlotAt: number | undefined }): StateFrame['pacing'] {
     const { gap, maxUnanswered, maxAnswers } = this.#deps.limits;
     const isLimited = this.#newConversations.isLimited();
@@ -77,7 +77,7 @@ export class Pacing {
   }
 }
 
-/** A conversation with this person by another service counts as known. */
+/** Whether a message begins a conversation. A conversation with this person on another service counts as known. */
 function isNew(destination: Destination, store: MessageStore): boolean {
   if (destination.to === 'chat') return false;
   if (destination.to === 'group')

@@ -30,14 +30,14 @@ export async function performJob(frame: SendFrame, deps: JobDeps): Promise<JobOu
   return await sendSticker(request, deps);
 }
 
-/** The limits are checked only before the first send of a job: a job that has begun is completed. Reactions are not limited. */
+/** Returns the limit that holds a job. A job that has begun is completed, and reactions have no limits. */
 function reachedLimit(request: ParsedRequest, { messages, pacing, steps }: JobDeps): Held | undefined {
   if (request.kind === 'reaction' || steps.haveBegun()) return undefined;
   const destination = destinationOf(request, messages.store);
   return destination === undefined ? undefined : pacing.reached(destination, messages.store);
 }
 
-/** Returns undefined when there is none: the job then fails with the reason. */
+/** Returns undefined for a request without a valid destination: the job then fails with the reason. */
 function destinationOf({ kind, address }: ParsedRequest, store: MessageStore): Destination | undefined {
   if (kind === 'sticker') {
     const chat = findRequiredChat(address, store);

@@ -2,7 +2,7 @@ import type { MessageStore, StoredRow } from '../../ports/messages/messages.ts';
 import type { Held } from './held-jobs.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Older texts without a reply do not count. */
+/** Unanswered texts older than this do not count. */
 const SILENCE_MS = 30 * DAY_MS;
 const LOOP_MS = 10 * 60_000;
 /** Covers the largest limits that can be set, even if every message was tried with two services. */
@@ -11,7 +11,7 @@ const MAX_ROWS = 200;
 export interface PersonLimits {
   /** The maximum number of texts to one person without a reply. 0: no limit. */
   readonly maxUnanswered: number;
-  /** The maximum number of answers to one person in ten minutes: two programs that keep replying to each other exceed it. 0: no limit. */
+  /** The maximum number of answers to one person in ten minutes, which two programs that keep replying to each other exceed. 0: no limit. */
   readonly maxAnswers: number;
 }
 
@@ -58,7 +58,7 @@ function datedSince(rows: readonly StoredRow[], since: number): number[] {
   return rows.flatMap(({ sentAt }) => (sentAt !== undefined && sentAt > since ? [sentAt] : []));
 }
 
-/** The message of a failed row did not reach the person: a number that is not on iMessage gets such a row before the SMS. */
+/** A failed row did not reach the person: before the SMS to a number that is not on iMessage, Messages stores such a row. */
 function wasSent(row: StoredRow, store: Pick<MessageStore, 'sendState'>): boolean {
   return (store.sendState(row.guid)?.error ?? 0) === 0;
 }

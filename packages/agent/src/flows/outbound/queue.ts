@@ -19,7 +19,7 @@ import type { Failed, JobOutcome } from '../../outcome.ts';
 const MAX_ERROR_MESSAGE = 1000;
 const JOURNAL_RETRY_MS = 1_000;
 const STORE_POLL_MS = 500;
-/** How long the queue waits for a store that is unreadable for other reasons than a lock. */
+/** How long the queue waits for a store that is unreadable for another reason than a lock. */
 const MAX_UNREADABLE_MS = 60_000;
 /** A reply can lift a limit at any time. */
 const LIMIT_CHECK_MS = 30_000;
@@ -35,7 +35,7 @@ export interface QueueDeps {
   readonly limit: number;
   /** How long a job over a limit of the line waits before it fails. */
   readonly limitWaitMs: number;
-  /** Unless the store is readable, an interrupted send cannot be looked up. */
+  /** An interrupted send can be looked up only while the store is readable. */
   readonly storeState: () => StoreState;
   /** Resolves after the pause between two jobs. */
   readonly pause: (signal: AbortSignal) => Promise<void>;
@@ -45,8 +45,8 @@ export interface QueueDeps {
 }
 
 /**
- * The queue of all outbound jobs: first in, first out, one at a time. Its state is in the journal. A job over a limit of the line
- * waits, and so do later ones to the same person; others pass it. So does a job that may have ended the agent (I10).
+ * The queue of all outbound jobs: first in, first out, one at a time. Its state is in the journal. A job over a limit of the line waits,
+ * as does a job that may have crashed the agent (I10). Later jobs to the same person wait too, and all others pass.
  */
 export class Queue {
   readonly #deps: QueueDeps;
@@ -93,7 +93,7 @@ export class Queue {
     onFrames();
   }
 
-  /** The operator allows another attempt: the message is sent when it comes again. */
+  /** Allows another attempt for the operator: the message is sent when the CRM repeats it. */
   allow(messageId: string): void {
     const isReleased = this.#deps.suspects.release(outboundName(jobKey({ requestId: '', messageId })));
     this.#deps.log.info({ event: 'queue.attempt_allowed', messageId, isReleased }, 'another attempt allowed');
@@ -103,7 +103,7 @@ export class Queue {
     return this.#deps.journal.jobs.pendingCount();
   }
 
-  /** The jobs that wait for a limit of the line, and when the first of them may be sent. */
+  /** Returns how many jobs wait for a limit of the line, and when the first one may be sent. */
   held(): { readonly count: number; readonly nextSlotAt: number | undefined } {
     return { count: this.#held.count, nextSlotAt: this.#held.nextSlotAt() };
   }
@@ -115,14 +115,14 @@ export class Queue {
     await this.#running;
   }
 
-  /** Runs interrupted jobs again: a step that had begun looks for its outcome and is not repeated (M4). */
+  /** Queues interrupted jobs again. A step that had begun looks for its outcome instead of sending again (M4). */
   #recover(): void {
     const { journal } = this.#deps;
     for (const job of journal.jobs.interrupted()) journal.jobs.requeue(job.key);
     for (const job of journal.jobs.queued()) if (this.#waits(job)) this.#holdSuspect(job);
   }
 
-  /** An interrupted send is looked up before any other send, also of a suspect: it is not sent again anyway. */
+  /** A suspect with an interrupted send does not wait: the send is only looked up, and before any other send. */
   #waits(job: Job): boolean {
     return this.#deps.suspects.verdict(outboundName(job.key)) === 'waits' && !this.#hasUnfinishedStep(job);
   }
@@ -149,7 +149,7 @@ export class Queue {
     let needsRecovery = false;
     while (!signal.aborted) {
       try {
-        // After a failed write a job may be half done. It is treated as after a crash, so nothing is sent twice.
+        // After a failed write, a job may be half done. Recovering as after a crash sends nothing twice.
         if (needsRecovery) this.#recover();
         needsRecovery = false;
         await this.#runNext(signal);
@@ -180,12 +180,12 @@ export class Queue {
     if (!mustWait()) return;
     log.warn(
       { event: 'queue.store_not_readable', messageId },
-      'message store not readable, interrupted send not looked up yet',
+      'message store not readable, interrupted send waits',
     );
     while (mustWait() && !signal.aborted) await clock.sleep(STORE_POLL_MS, signal);
   }
 
-  /** An unexpected error must not keep other jobs waiting: the job itself then reports it. */
+  /** Returns `corrupt` after an unexpected error, so that the job runs and reports the error instead of delaying the others. */
   #storeState(): StoreState {
     try {
       return this.#deps.storeState();
@@ -259,7 +259,7 @@ export class Queue {
     const name = outboundName(job.key);
     if (suspects.verdict(name) !== 'set aside') return suspects.during(name, () => this.#perform(job));
     const { messageId } = job;
-    log.error({ event: 'queue.set_aside', messageId }, 'message ended the agent twice, set aside');
+    log.error({ event: 'queue.set_aside', messageId }, 'message crashed the agent twice, set aside');
     return { ...SET_ASIDE, state: this.#hasUnfinishedSend(job) ? 'unknown' : 'failed' };
   }
 
@@ -287,12 +287,12 @@ export class Queue {
     return this.#deps.journal.jobs.unfinishedSteps(key).length > 0;
   }
 
-  /** The failure of a reaction is certain, since a reaction is compared with the present state first (F9). */
+  /** An interrupted press does not count: a reaction is compared with the present state first, so its failure is certain (F9). */
   #hasUnfinishedSend({ key }: Job): boolean {
     return this.#deps.journal.jobs.unfinishedSteps(key).some(({ name }) => name !== 'press');
   }
 
-  /** A send of an earlier process may have arrived, and this attempt failed before it could look for it (M4). */
+  /** Returns an unknown outcome: an earlier send may have arrived, and this attempt failed before it could look for its row (M4). */
   #interrupted({ messageId }: Job, { code, message }: Failed<string>): JobOutcome {
     this.#deps.log.warn(
       { event: 'queue.outcome_unknown', messageId, code, reason: message },

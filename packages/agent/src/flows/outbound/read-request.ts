@@ -14,7 +14,7 @@ export interface Address {
   readonly chatId: number | undefined;
   readonly isGroup: boolean | undefined;
   readonly recipients: readonly string[] | undefined;
-  /** Who wrote the message whose footer was copied into this request. */
+  /** The sender of the message whose footer the CRM copied into this request. */
   readonly sender: string | undefined;
 }
 
@@ -38,8 +38,8 @@ export type ParsedRequest =
   | { readonly kind: 'sticker'; readonly address: Address; readonly sticker: OutboundSticker };
 
 /**
- * Parses a request. Fails when its footer is malformed: the text might contain parts of the footer (F4). The text of a
- * reaction or a sticker is only for the CRM's own log and is not sent (F2).
+ * Parses a request. Fails when its footer is malformed, because the text could contain parts of the footer (F4). The text of a reaction
+ * or a sticker is only for the log of the CRM and is not sent (F2).
  */
 export function readRequest(frame: SendFrame): ParsedRequest | Failed {
   const { text, metadata, problem } = parseFooter(frame.message ?? '');

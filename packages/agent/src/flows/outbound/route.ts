@@ -47,7 +47,7 @@ function groupOf(members: readonly string[], service: ServiceName): Destination 
   return { to: 'group', recipients: members, service };
 }
 
-/** Returns a failure when several groups have exactly the recipients of the destination: nothing may be sent to it. */
+/** Returns a failure when several groups have exactly these recipients, because the request does not say which one it means. */
 export function checkGroup(destination: Destination, store: MessageStore): Failed | undefined {
   if (destination.to !== 'group') return undefined;
   if (store.groupOf(destination.recipients, destination.service) !== 'ambiguous') return undefined;

@@ -6,7 +6,7 @@ import type { Part } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
 import type { JobOutcome } from '../../outcome.ts';
 
-/** Sends the text first, then each file: in Messages each of them is a separate message. */
+/** Sends the text, then each file. In Messages, each is a message of its own. */
 export async function sendAttachments(
   request: Extract<ParsedRequest, { kind: 'attachments' }>,
   deps: JobDeps,

@@ -15,17 +15,17 @@ export interface Part {
   /** The name of the step in the journal, by which a second attempt skips parts that were sent. */
   readonly step: string;
   readonly message: OutgoingMessage<FetchFile>;
-  /** Returns a failure when the part cannot be sent now. Not called for a part that an earlier attempt sent, or may have sent. */
+  /** Returns a failure when the part cannot be sent now. Not called for a part that an earlier attempt sent or may have sent. */
   readonly check?: (destination: Destination) => Failed | undefined;
 }
 
-/** Resolves the destination of all parts. It may no longer exist after an earlier attempt. */
+/** Returns the destination of all parts, which may no longer exist after an earlier attempt. */
 export type FindDestination = () => Destination | Failed;
 
 /**
- * Sends the parts in order and stops at the first failure. Reports the guid of the first part. The files are fetched before anything is
- * sent, so that a missing file does not leave half a message sent. Parts that an earlier attempt sent need only their record.
- * Parts that it may have sent are looked up before any check, because what they needed may be gone.
+ * Sends the parts in order, stops at the first failure, and reports the guid of the first part. All files are fetched before the first
+ * send, so that a missing file does not leave half a message sent. A part that an earlier attempt sent is skipped. A part that it may
+ * have sent is looked up before any check, because its file or its destination may be gone.
  */
 export async function sendParts(
   parts: readonly Part[],
@@ -54,7 +54,7 @@ function withPartCount(outcome: Failed | Unknown, sentParts: number, allParts: n
   return { ...outcome, message: `${reason} (${sentParts} of ${allParts} parts had already been sent)` };
 }
 
-/** Sends a part, by SMS when it is certain that iMessage cannot. */
+/** Sends a part, and sends it by SMS when the recipient is certainly not on iMessage. */
 async function sendPart(
   part: Part,
   findDestination: FindDestination,

@@ -14,8 +14,8 @@ import type { Failed, JobOutcome, Outcome } from '../../outcome.ts';
 const POLL_MS = 50;
 
 /**
- * Adds or removes a reaction. Idempotent: it does nothing when the requested state is already present (F9). A press counts
- * only when its effect appears in the store (M6).
+ * Adds or removes a reaction. Idempotent: does nothing when the requested state is already present (F9). A press counts only when its
+ * effect appears in the store (M6).
  */
 export async function sendReaction(
   request: Extract<ParsedRequest, { kind: 'reaction' }>,
@@ -39,7 +39,7 @@ export async function sendReaction(
   if (isPresent(request.reaction, undefined, messages.store.ownReaction(targetGuid, part))) return DONE;
   const environment = messages.environment();
   const denied = checkUiAutomation(environment) ?? checkMacosVersion(request.reaction, environment);
-  // An interrupted press may have worked: it is looked for first.
+  // An interrupted press may have worked, so it is looked up before the job fails.
   if (denied !== undefined && !steps.haveBegun()) return denied;
   const image =
     request.reaction.kind === 'sticker' ? await stickerImage(request.reaction.sticker, deps) : undefined;

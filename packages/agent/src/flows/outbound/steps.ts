@@ -13,8 +13,8 @@ export interface Steps {
   /** Whether an earlier attempt recorded that this send was made. */
   isDone(name: string): boolean;
   /**
-   * Returns the result of an earlier attempt, or undefined when there was none. An attempt that began and has no known result is not
-   * repeated: `findOutcome` looks for its result.
+   * Resolves with the outcome of an earlier attempt, or with undefined when there was none. An attempt without a recorded outcome is not
+   * repeated: `findOutcome` looks for its outcome.
    */
   earlierResult(name: string, findOutcome?: FindOutcome): Promise<Outcome | undefined>;
   /** Runs `send` unless there was an earlier attempt. `trace` identifies the row of the send while its guid is not known. */
@@ -39,7 +39,7 @@ export interface StepsDeps {
   readonly log: Log;
   readonly failpoint: BlockingFailpoint;
   readonly timeoutMs: number;
-  /** Names the job as what is in work: this process may end in the send (I10). */
+  /** Names this job as the one to blame if the process ends during the send (I10). */
   readonly workOn: () => void;
 }
 
@@ -54,7 +54,7 @@ export const INTERRUPTED: Unknown = {
 export function stepsOf(key: string, deps: StepsDeps): Steps {
   const { jobs, store, clock, failpoint, log } = deps;
 
-  /** Returns the outcome of an interrupted send that the store shows, or `result` if it does not show any. */
+  /** Resolves with the outcome that the store shows for an interrupted send, or with `result` when the store shows none. */
   async function lookUp(result: Unknown, find: (() => Promise<Outcome>) | undefined): Promise<Outcome> {
     if (find === undefined) return result;
     const found = await withTimeout(find, deps);
@@ -65,7 +65,7 @@ export function stepsOf(key: string, deps: StepsDeps): Steps {
     if (result.state === 'delivered') jobs.finishStep(key, name, result.guid);
     if (result.state === 'failed') jobs.discardStep(key, name);
     if (result.state === 'unknown')
-      log.warn({ event: 'queue.outcome_unknown', key }, 'outcome of a send unknown');
+      log.warn({ event: 'queue.outcome_unknown', key }, 'outcome of send unknown');
     return result;
   }
 

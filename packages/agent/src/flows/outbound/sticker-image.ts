@@ -12,15 +12,15 @@ const LIMITS: DownloadLimits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 10_000 }
 const MAX_PIXELS = 16_000_000;
 
 /**
- * Writes the image of a sticker to a file that Messages accepts. The file name contains a hash of the image, by which a
- * sticker that is already in the store is recognised.
+ * Writes the image of a sticker to a file that Messages accepts. The file name contains a hash of the image, by which the agent
+ * recognises a sticker in the store.
  */
 export async function stickerImage(sticker: OutboundSticker, deps: JobDeps): Promise<LocalFile | Failed> {
   const given = await imageBytes(sticker, deps);
   if ('state' in given) return given;
   deps.workOn();
   const format = formatOf(given);
-  if (format === undefined) return undecodable('it is none of them, or damaged');
+  if (format === undefined) return undecodable('the format is unknown, or the file is damaged');
   const name = `sticker-${createHash('sha256').update(given).digest('hex').slice(0, 24)}.${format.extension}`;
   if (format.mime !== 'image/png')
     return { path: await deps.scratch.write(name, given), name, mime: format.mime };
@@ -57,7 +57,7 @@ interface Format {
 function formatOf(bytes: Uint8Array): Format | undefined {
   if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
     return { extension: 'png', mime: 'image/png' };
-  // Messages decodes these itself: they are checked and passed unchanged.
+  // Messages decodes the other formats itself: they are checked and passed unchanged.
   if (isJpeg(bytes)) return { extension: 'jpg', mime: 'image/jpeg' };
   if (isGif(bytes)) return { extension: 'gif', mime: 'image/gif' };
   if (isHeic(bytes)) return { extension: 'heic', mime: 'image/heic' };
@@ -82,7 +82,7 @@ function isJpeg(bytes: Uint8Array): boolean {
 
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = Buffer.from([0xff, 0xd9]);
-/** SOF0 to SOF15; the three others in that range are tables. */
+/** SOF0 to SOF15. Three markers in that range are tables. */
 const isFrameHeader = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 

@@ -19,7 +19,10 @@ export function readReach(handle: string, store: History): Reach {
     }
     return rows.length === 0
       ? { reach: 'unknown', reason: 'There is no message with this number yet.' }
-      : { reach: 'unknown', reason: 'No message to this person was confirmed as delivered, and none came.' };
+      : {
+          reach: 'unknown',
+          reason: 'No message to this person was confirmed as delivered, and none was received.',
+        };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     const reason = `The message store of the Mac cannot be read (${error.problem}). Run footbridge-agent doctor there.`;
@@ -32,7 +35,7 @@ function shownByReceived({ service }: StoredRow): Reach {
   return { reach: service === 'iMessage' ? 'iMessage' : 'SMS', reason };
 }
 
-/** An iMessage without a receipt shows nothing: Messages also shows one as sent whose recipient has turned iMessage off. */
+/** An iMessage without a receipt proves nothing: Messages shows it as sent even if the recipient has turned iMessage off. */
 function shownBySent({ guid, service }: StoredRow, store: History): Reach | undefined {
   const state = store.sendState(guid);
   if (state === undefined) return undefined;

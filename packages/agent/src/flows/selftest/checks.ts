@@ -113,7 +113,7 @@ function checkStore({ messages }: CheckContext): Promise<CheckResult> {
   return Promise.resolve({ ...VERIFIED, found: { ...(tables !== undefined && { tables }) } });
 }
 
-/** How many of the newest messages can be read. Their content is not looked at. */
+/** Counts how many of the newest messages can be read, without looking at their content. */
 function checkBodies({ messages: { store } }: CheckContext): Promise<CheckResult> {
   const rows = store.rowsAfter(Math.max(0, store.newestRowid() - MAX_ROWS), MAX_ROWS);
   const unreadable = rows.filter(({ bodyState }) => bodyState === 'unreadable').length;
@@ -141,7 +141,7 @@ async function checkText(context: CheckContext): Promise<CheckResult> {
   return { ...VERIFIED, found: { times, ...(row !== undefined && { row }) } };
 }
 
-/** Whether macOS gives the permissions of the agent to its app: only then do they survive an update of the agent. */
+/** Whether macOS ties the permissions of the agent to its app. Only then do they survive an update of the agent. */
 async function checkAttribution({ messages }: CheckContext): Promise<CheckResult> {
   if (messages.shape === undefined) return NO_SHAPE;
   const attribution = await messages.shape.attribution();
@@ -170,7 +170,7 @@ async function checkLiveChats({ messages }: CheckContext): Promise<CheckResult> 
   return { ...VERIFIED, reason, found: { liveChats, ...(services !== undefined && { services }) } };
 }
 
-/** Whether Messages shows the text that was sent, and what its windows consist of. */
+/** Whether Messages shows the sent text. Records the elements of its windows. */
 async function checkWindows({ messages, sent }: CheckContext): Promise<CheckResult> {
   if (messages.shape === undefined) return NO_SHAPE;
   if (sent === undefined) return NO_TEXT;
@@ -186,7 +186,7 @@ async function checkGroup({ messages, group }: CheckContext): Promise<CheckResul
   return verdictOf(await messages.send({ kind: 'text', text: TEST_TEXT }, destination));
 }
 
-/** Plain texts do not need the screen, so they must be sent while it is locked. */
+/** A plain text does not need the screen, so it must be sent while the screen is locked. */
 async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   const { to, lock, isScreenLocked, onNote, clock } = context;
   if (to === undefined) return NOBODY;
@@ -198,7 +198,7 @@ async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   return { verdict: 'skipped', reason: 'the screen was not locked within a minute' };
 }
 
-/** An image, and a recording as a plain file. */
+/** Sends an image, and a recording as a plain file. */
 async function checkFiles(context: CheckContext): Promise<CheckResult> {
   for (const file of [context.files.image, context.files.audio]) {
     const result = verdictOf(await send({ kind: 'file', file }, context));
@@ -207,7 +207,7 @@ async function checkFiles(context: CheckContext): Promise<CheckResult> {
   return VERIFIED;
 }
 
-/** Which folders Messages reads. Both folders that the agent uses have to work; the third one is only recorded. */
+/** Finds out from which folders Messages reads files. Both folders that the agent uses must work; the third one is only recorded. */
 async function checkFolders({ messages, files, to }: CheckContext): Promise<CheckResult> {
   if (messages.shape === undefined) return NO_SHAPE;
   if (to === undefined) return NOBODY;
@@ -236,7 +236,7 @@ async function checkReply(context: CheckContext): Promise<CheckResult> {
   return verdictOf(await send({ kind: 'text', text: TEST_TEXT, replyTo: context.sent.guid }, context));
 }
 
-/** One effect of the bubble and one of the screen. */
+/** Selects one effect of the bubble and one of the screen. */
 const isTested = ({ name }: Effect): boolean => name === 'slam' || name === 'confetti';
 
 async function checkEffects(context: CheckContext): Promise<CheckResult> {
@@ -300,7 +300,7 @@ export function verdictOf(result: Outcome | undefined): CheckResult {
   return result.state === 'delivered' ? VERIFIED : notVerified(result);
 }
 
-/** The messages of failures are ours and contain no content. */
+/** The reason is a text of ours, so it contains no content of a message. */
 function notVerified({ code, message }: { readonly code: string; readonly message: string }): CheckResult {
   return { verdict: 'failed', code, reason: message };
 }

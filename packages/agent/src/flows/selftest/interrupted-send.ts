@@ -9,8 +9,8 @@ export interface InterruptionDeps {
 }
 
 /**
- * Sends a text and calls `kill`, which ends this process, between the dispatch and the row. Resolves only when that moment did not
- * come.
+ * Sends a text, and calls `kill` between the dispatch and the row. `kill` ends this process, so the promise resolves only when that moment
+ * did not come.
  */
 export async function interruptSend(
   to: string,

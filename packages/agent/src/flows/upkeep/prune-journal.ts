@@ -14,7 +14,7 @@ export interface PruningDeps {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Deletes old entries now and every hour, while the clock is right. Returns a function that ends it. */
+/** Deletes old entries now and every hour, as long as the clock is right. Returns a function that stops it. */
 export function pruneHourly({ journal, clock, clockGuard, onFailure }: PruningDeps): () => void {
   let isEnded = false;
   const prune = async () => {

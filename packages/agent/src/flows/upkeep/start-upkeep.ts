@@ -8,11 +8,11 @@ export interface UpkeepDeps extends Omit<PruningDeps, 'journal' | 'onFailure'> {
   readonly journal: Pick<Journal, 'outbox' | 'walCheckpoint' | 'prune'>;
   readonly log: Log;
   readonly intervalMs: number;
-  /** What the other parts report about themselves. */
+  /** Returns what the other parts report about themselves. */
   readonly health: () => Readonly<Record<string, string | number>>;
 }
 
-/** Logs the health, checkpoints the journal and deletes its old entries. Returns a function that ends it. */
+/** Logs the health, checkpoints the journal and deletes its old entries. Returns a function that stops it. */
 export function startUpkeep({ journal, log, intervalMs, health, ...deps }: UpkeepDeps): () => void {
   const onFailure = (error: unknown): void =>
     log.error({ event: 'journal.maintenance_failed', err: error }, 'journal maintenance failed, will retry');
@@ -30,7 +30,7 @@ export function startUpkeep({ journal, log, intervalMs, health, ...deps }: Upkee
   };
 }
 
-/** Runs `task` at an interval. After a failure, such as a full disk, it runs at the next one again. */
+/** Runs `task` at an interval. A failure, such as a full disk, does not end the interval. */
 function repeat(ms: number, task: () => void, onFailure: (error: unknown) => void): () => void {
   const timer = setInterval(() => {
     try {
