@@ -116,7 +116,7 @@ export class TextCapture {
       this.#forgetAll();
       this.#deps.log.warn(
         { event: 'capture.unreadable', err: error },
-        'text captures not readable, this node captures nothing until the next change',
+        'text captures unavailable; capturing nothing until the next change',
       );
     }
   }

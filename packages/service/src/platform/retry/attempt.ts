@@ -17,7 +17,7 @@ export type FailureKind =
   | 'timeout'
   /** A response that asks for another attempt, such as 429 or 503. */
   | 'http'
-  /** A 2xx that does not say that the CRM did what was asked. */
+  /** A 2xx whose body does not confirm the request. */
   | 'empty'
   /** The circuit breaker of the location is open. */
   | 'circuit'

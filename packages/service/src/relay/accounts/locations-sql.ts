@@ -319,7 +319,7 @@ export class Locations {
     return rows.map(({ location_id }) => location_id);
   }
 
-  /** Resolves with those of these locations that are known, in any order. */
+  /** Resolves with the known ones of these locations, in any order. */
   async find(locationIds: readonly string[]): Promise<LocationDetails[]> {
     const rows = await queried(() =>
       inChunks(locationIds, (chunk) =>

@@ -67,7 +67,7 @@ export interface ConnectedMac {
   readonly stateReport: StateReport | null;
 }
 
-/** Resolves with the names of those of the locations that have one. */
+/** Resolves with the names of the locations that have one. */
 export type NamesOf = (locationIds: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 const MANY = 200;
@@ -145,7 +145,7 @@ export class Overview {
     }
   }
 
-  /** Resolves with the locations after a place, without reading those behind them. `only`: those of these ids. */
+  /** Resolves with a page of the locations after a place. Reads no further location. `only`: leaves out other ids. */
   async locationsPage({ limit, after, only }: LocationsPage): Promise<PlacedLocation[]> {
     const macs = await this.macs();
     const page: PlacedLocation[] = [];

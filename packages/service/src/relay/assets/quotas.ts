@@ -28,8 +28,8 @@ export type StoreWithin = (
 ) => Promise<StoreOutcome | { readonly stored: false; readonly reason: QuotaReason }>;
 
 /**
- * Keeps the files of a location and of a license within their quotas: those received, those converted from them, and those of concurrent
- * uploads, which share their accounts. The stored totals are read again for each upload, because other nodes store files too.
+ * Keeps the files of a location and of a license within their quotas: received files and converted ones. Concurrent uploads share an
+ * account. The stored totals are read again for each upload, because other nodes store files too.
  */
 export class Quotas {
   readonly #storedBytes: (quota: Quota) => Promise<number>;

@@ -96,14 +96,14 @@ export interface Inbound {
   close(): Promise<void>;
 }
 
-/** How long another node may take: to learn that it lost the lease, plus the timeout of a call. */
+/** How long another node may take to learn that it lost the lease, plus the timeout of a call. */
 const SETTLE_MS = 20_000;
-/** How far the clocks of two nodes may differ, or one clock be set back between two processes. */
+/** How far the clocks of two nodes may differ, or how far one clock may be set back between two processes. */
 const MAX_CLOCK_STEP_MS = 300_000;
 const STORE_RETRY_MS = 1000;
 const CLAIM_RETRY_MS = 500;
 const MAX_MARK_ATTEMPTS = 4;
-/** A CRM that stores nothing and says so by 2xx responses without a message id is not asked more often. */
+/** A CRM that responds with 2xx and no message id stores nothing. A message is posted to it at most this often. */
 const MAX_EMPTY_RESPONSES = 8;
 /** The code of a message that may be missing from the CRM, or be there twice. */
 const UNCERTAIN: InboundCode = 'UNCERTAIN';
@@ -180,7 +180,7 @@ class InboundDeliveries implements Inbound {
       job.isInDoubt = true;
       this.#deps.log.error(
         { event: 'inbound.delivery_error', id: job.id, err: error },
-        'inbound message not delivered, unexpected error',
+        'inbound delivery failed unexpectedly',
       );
     }
     if (ack === 'retry') await this.#release(job);
@@ -212,7 +212,7 @@ class InboundDeliveries implements Inbound {
       : ack;
   }
 
-  /** The agent ended twice while it read this message: the frame stands for it and has no content. */
+  /** The agent ended twice while it read this message. The frame replaces the message and has no content. */
   async #setAside({ name }: InboundJob): Promise<typeof SET_ASIDE> {
     await this.#deps.suspects.setAside(name);
     return SET_ASIDE;
@@ -252,7 +252,7 @@ class InboundDeliveries implements Inbound {
     }
   }
 
-  /** Whether an uncertain message is parked. A redelivered one is not: the operator has decided. */
+  /** Whether an uncertain message is parked. A redelivered message is not: the operator has decided. */
   #parks({ isRedelivery }: ClaimedGuid): boolean {
     return this.#deps.settings.onUncertain === 'park' && !isRedelivery;
   }
@@ -275,7 +275,7 @@ class InboundDeliveries implements Inbound {
     } catch (error) {
       log.warn(
         { event: 'inbound.journal_unavailable', id: job.id, err: error },
-        'journal entry of an inbound message not read, journal unavailable',
+        'journal unavailable; entry of an inbound message not read',
       );
     }
   }
@@ -327,7 +327,7 @@ class InboundDeliveries implements Inbound {
   async #lookUp(job: InboundJob, claim: ClaimedGuid, waitMs: number): Promise<Attempt<LookUpResult>> {
     const { journal, log, settings, countLookUp } = this.#deps;
     const lost = this.#lostMessage(job, claim);
-    const looking = this.#lost.find(lost, job, waitMs, () => this.#othersSettled(job, lost));
+    const looking = this.#lost.find(lost, job, waitMs, () => this.#othersRecorded(job, lost));
     job.lookUp = { text: lost.text, done: looking };
     const looked = await looking;
     job.lookUp = undefined;
@@ -341,7 +341,7 @@ class InboundDeliveries implements Inbound {
       journal.step(job.id, 'uncertain', { detail: { reason, scope } });
       log.warn(
         { event: 'inbound.uncertain', id: job.id, locationId: job.locationId, onUncertain, reason, scope },
-        'response of the CRM lost and conversation not readable, the CRM may have the message',
+        'conversation not readable; the CRM may have the inbound message',
       );
     }
     if (kind === 'absent') job.isInDoubt = false;
@@ -368,11 +368,11 @@ class InboundDeliveries implements Inbound {
   }
 
   /**
-   * Resolves when the messages of other chats with the same text cannot be the one that was found any more: their post is recorded or
-   * lost too, and those that were posted before this one have been looked up. Otherwise this one could take the message of an earlier
-   * one, which would be posted again, while its own is not visible yet.
+   * Resolves once no other pending message can match the candidate. Posts of the same text in other chats are then recorded or lost, and
+   * messages posted before this one have been looked up. Otherwise this message could take the candidate of an earlier message, which would
+   * then be posted again.
    */
-  #othersSettled(job: InboundJob, { text }: LostMessage): Promise<unknown> {
+  #othersRecorded(job: InboundJob, { text }: LostMessage): Promise<unknown> {
     const others = Array.from(this.#jobs.values(), ({ job: other }) => other).filter(
       (other) => other !== job && other.locationId === job.locationId,
     );
@@ -497,7 +497,7 @@ class InboundDeliveries implements Inbound {
     journal.step(job.id, 'parked', { state: 'undeliverable', code, detail: { reason, seq: frame.seq } });
     log.warn(
       { event: 'inbound.parked', id: job.id, locationId, code, reason },
-      'inbound message parked, it can be redelivered',
+      'inbound message parked until it is redelivered',
     );
     count?.('rejected');
     return { outcome: 'rejected', reason };
@@ -518,7 +518,7 @@ class InboundDeliveries implements Inbound {
       } catch (error) {
         this.#deps.log.error(
           { event: 'inbound.mark_failed', id: job.id, attempts, err: error },
-          'inbound message not marked, store unavailable',
+          'inbound message not marked as sent',
         );
         if (attempts < MAX_MARK_ATTEMPTS) await this.#deps.clock.sleep(STORE_RETRY_MS);
       }

@@ -128,7 +128,7 @@ export class Guids {
     });
   }
 
-  /** The Mac keeps the message until it is told to send it again. `uncertain`: an attempt may have reached the CRM. */
+  /** The Mac keeps the message until the service asks for it again. `uncertain`: an attempt may have reached the CRM. */
   rejected(key: GuidKey, uncertain: boolean): Promise<void> {
     return this.#end(key, { state: 'rejected', uncertain: uncertain ? 1 : 0 });
   }
@@ -138,7 +138,7 @@ export class Guids {
     return this.#end(key, { state: 'released', uncertain: uncertain ? 1 : 0 });
   }
 
-  /** Resolves with those of the CRM's message ids that are recorded for other messages of the location: each accounts for one (I9). */
+  /** Resolves with the message ids of the CRM that are recorded for other messages of the location. Each id belongs to one message (I9). */
   recordedForOthers(
     { locationId, guid }: GuidKey,
     crmMessageIds: readonly string[],

@@ -48,7 +48,7 @@ export class InboundJob {
   posted: InboundMessage | undefined;
   /** The post in flight, until its result is recorded. */
   posting: Promise<unknown> | undefined;
-  /** The place of its post among those of this process. 0 when an earlier process posted it. */
+  /** The place of its post in the posts of this process. 0 when an earlier process posted it. */
   postNumber = 0;
   /** The search for it in the CRM, while that is under way. */
   lookUp: { readonly text: string; readonly done: Promise<unknown> } | undefined;
@@ -105,7 +105,7 @@ export class InboundJob {
       } catch (error) {
         this.#deps.log.warn(
           { event: 'inbound.store_unavailable', id: this.id, err: error },
-          'inbound message delayed, store unavailable',
+          'store unavailable; inbound message delayed',
         );
         await this.pause(STORE_RETRY_MS);
       }
@@ -158,7 +158,7 @@ export class InboundJob {
     });
     log.info(
       { event: 'inbound.delayed', id: this.id, locationId: this.locationId, cause, http, reason, code },
-      'inbound message delayed, the CRM did not accept it yet',
+      'inbound message not accepted by the CRM yet',
     );
   }
 }

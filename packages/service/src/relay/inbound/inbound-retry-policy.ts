@@ -1,7 +1,10 @@
 import { backoff, isStuck } from '../../platform/retry/retry-policies.ts';
 import type { RetryPolicy } from '../../platform/retry/retry.ts';
 
-/** The Mac keeps the message, so it is retried as long as the CRM may accept it. One that the CRM fails on while it accepts others is given up (I6). */
+/**
+ * The Mac keeps the message, so the message is retried as long as the CRM may accept it. A message on which the CRM fails while it accepts
+ * others is given up (I6).
+ */
 export const inboundRetryPolicy: RetryPolicy = (failure, progress) =>
   isStuck(failure, progress) ? undefined : backoff(failure, progress);
 
@@ -9,7 +12,7 @@ export const inboundRetryPolicy: RetryPolicy = (failure, progress) =>
 export const writePolicy: RetryPolicy = (failure, progress) =>
   failure.inDoubt === true ? undefined : inboundRetryPolicy(failure, progress);
 
-/** For a read after a lost response. Without a token it waits longer: the message could not be posted either. */
+/** For a read after a lost response. Without a token the read waits longer: the message could not be posted either. */
 export const readPolicy =
   (withinMs: number): RetryPolicy =>
   (failure, progress) => {

@@ -3,7 +3,10 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { FailedAttempt } from '../../platform/retry/attempt.ts';
 import { inboundRetryPolicy } from './inbound-retry-policy.ts';
 
-/** Counts the attempts of one write whose responses were lost: each is followed by a read, and by the next attempt if that finds nothing. */
+/**
+ * Counts the attempts of one write whose responses were lost. A read follows each attempt, and the next attempt follows a read that finds
+ * nothing.
+ */
 export class LostAttempts {
   readonly #clock: Clock;
   readonly #startedAt: number;

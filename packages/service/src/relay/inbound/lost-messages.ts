@@ -63,14 +63,14 @@ export class LostMessages {
   }
 
   /**
-   * Waits for `waitMs` at least. The only failure is a cancellation. `othersSettled` resolves when the one that is found can no longer be another message that looks
-   * like this one.
+   * Waits for `waitMs` at least. The only failure is a cancellation. `othersRecorded` resolves once no other pending message can match the
+   * candidate.
    */
   async find(
     lost: LostMessage,
     job: InboundJob,
     waitMs: number,
-    othersSettled: () => Promise<unknown>,
+    othersRecorded: () => Promise<unknown>,
   ): Promise<Attempt<LookUpResult>> {
     let deadline: number | undefined;
     const read = async (): Promise<Attempt<LookUpResult>> => {
@@ -79,7 +79,7 @@ export class LostMessages {
       if (!reading.ok) return reading;
       if (reading.value.kind === 'unknown') return succeeded(reading.value);
       const { candidates, isComplete } = reading.value;
-      if (candidates.length > 0) await othersSettled();
+      if (candidates.length > 0) await othersRecorded();
       const taken = await this.#takers.add(lost.locationId, job, () => this.#take(lost, job, candidates));
       if (!taken.ok) return taken;
       if (taken.value !== undefined) return succeeded({ kind: 'found', crmMessageId: taken.value });
@@ -165,7 +165,7 @@ export class LostMessages {
   }
 }
 
-/** Reads at most `max` of them, one after the other. */
+/** Reads at most `max` conversations, one after the other. */
 async function readAll(
   ids: readonly string[],
   max: number,

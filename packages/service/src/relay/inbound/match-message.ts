@@ -8,7 +8,7 @@ export interface LostMessage {
   readonly guid: string;
   readonly sender: string;
   readonly direction: 'inbound' | 'outbound';
-  /** Undefined when the process that posted it ended: the search decides again. */
+  /** Undefined when the process that posted the message has ended. The search decides again. */
   readonly contactId: string | undefined;
   readonly text: string;
   readonly attachments: readonly string[];

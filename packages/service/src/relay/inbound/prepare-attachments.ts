@@ -44,7 +44,7 @@ export interface Message {
   readonly job: { isWanted(): boolean; readonly cancellation: SignalSource };
 }
 
-/** Files in memory on their way to the CRM. A file is there once, and once more in the body of its call. */
+/** Files in memory on their way to the CRM. Each file counts twice: as a file and in the body of its call. */
 export const HANDOVERS = { slots: 8, maxBytes: 5_000_000 } as const;
 const MAX_UPLOAD_ATTEMPTS = 2;
 /** Ends an upload that cannot be sent, for example for lack of a token: unsent attempts do not count towards the maximum. */
@@ -101,7 +101,7 @@ export function createPrepareAttachments({ index, assets, storage, clock, log }:
       // A file must not block its message: our own URL works too.
       log.warn(
         { event: 'asset.handover_failed', locationId: message.locationId, err: error },
-        'attachment not uploaded to the CRM, URL of the service sent instead',
+        'attachment not uploaded to the CRM; URL of the service sent',
       );
       return { url, note: undefined };
     }

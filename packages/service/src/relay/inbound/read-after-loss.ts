@@ -9,8 +9,8 @@ export interface ReadDelays {
 }
 
 /**
- * Reads what a request did whose response was lost (I9). The first read waits until the request can no longer be in flight, and for
- * `waitMs` at least. Only a second one may say that there is nothing, since the CRM's reads lag behind its writes.
+ * Reads what became of a request whose response was lost (I9). The first read waits until the request can no longer be in flight, and for
+ * `waitMs` at least. Only a second read decides that there is nothing, because reads of the CRM lag behind its writes.
  */
 export async function readAfterLoss<T>(
   job: Pick<InboundJob, 'pause'>,

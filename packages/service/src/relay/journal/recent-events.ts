@@ -13,7 +13,7 @@ export class RecentEvents {
   readonly #listeners = new Set<(event: JournalEvent) => void>();
   #count = 0;
 
-  /** `boot` distinguishes the events of this process from those of an earlier one. */
+  /** `boot` distinguishes the events of this process from the events of an earlier process. */
   constructor(boot: string) {
     this.#boot = boot;
   }

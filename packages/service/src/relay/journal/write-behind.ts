@@ -184,7 +184,10 @@ export class WriteBehind {
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
-        this.#log.warn({ event: 'journal.write_failed', err: error }, 'journal not written, kept in memory');
+        this.#log.warn(
+          { event: 'journal.write_failed', err: error },
+          'journal not written; entries kept in memory',
+        );
       this.#failing = true;
       this.#putBack(batch);
     }
@@ -209,7 +212,7 @@ export class WriteBehind {
     return this.#clock.monotonic() - since;
   }
 
-  /** `ids` are those of the changed messages that are not in the database. */
+  /** `ids`: the changed messages that are not in the database. */
   #keepOrphans(ids: readonly string[], batch: Batch): void {
     const before = this.#orphans;
     this.#orphans = new Map();

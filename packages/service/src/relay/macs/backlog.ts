@@ -16,8 +16,8 @@ export const PAUSE_MS = 50;
 export const MAX_UNSENT_BYTES = 256 * 1024;
 
 /**
- * Frames that go to a Mac again, in order and before any newer one, as fast as the Mac reads them. It writes nothing until the first frames are
- * added, and ends when the last one is written.
+ * Writes frames to a Mac again, in order, before any newer frame, and as fast as the Mac reads. Writes nothing until the first frames are
+ * added. Ends when the last frame is written.
  */
 export class Backlog {
   readonly #target: RepeatTarget;
@@ -50,7 +50,7 @@ export class Backlog {
     this.write();
   }
 
-  /** Writes the next batch, without those that were confirmed in the meantime. Further batches follow after pauses. */
+  /** Writes the next batch, without frames that were confirmed in the meantime. Further batches follow after pauses. */
   write(): void {
     const entries = this.#entries;
     if (entries === undefined) return;

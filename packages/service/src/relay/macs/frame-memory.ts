@@ -1,4 +1,4 @@
-/** A license takes at most this share of the free memory, so that one leaves room for the others. */
+/** A license takes at most this share of the free memory, so that other licenses have room. */
 const SHARE_OF_FREE = 1 / 2;
 
 export interface FrameLimits {

@@ -4,8 +4,9 @@ import type { FrameMemory } from './frame-memory.ts';
 export const WINDOW = 64;
 
 /**
- * The frames of a Mac that are not acknowledged, at most `WINDOW` and as many bytes as `FrameMemory` has room for. Once a frame was left out or
- * not delivered, no later one is accepted, since it would overtake the other (I5): the Mac sends them again after a reconnect.
+ * The frames of a Mac that are not acknowledged, at most `WINDOW` and as many bytes as `FrameMemory` has room for. Once a frame was left
+ * out or not delivered, no later frame is accepted: it would overtake the earlier one (I5). The Mac sends the frames again after a
+ * reconnect.
  */
 export class ReceiveWindow {
   readonly #memory: FrameMemory;

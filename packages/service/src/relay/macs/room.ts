@@ -59,7 +59,7 @@ export function openMacs(
         contended.add(locationId);
         log.warn(
           { event: 'location.contended', locationId, deviceId, waitSec },
-          'several Macs claim one location, the newest has to wait',
+          'several Macs claim one location; the newest has to wait',
         );
       },
       frameIgnored: (reason) => metrics.frameIgnored(reason),

@@ -21,7 +21,7 @@ interface Watch {
   signsOfLife: number;
   since: number;
   probedAt: number | undefined;
-  /** The ping is overdue. Judged at the next check: after a stall of this process the answer may be here, unread. */
+  /** The ping is overdue. The next check decides: after a stall of this process, the pong may have arrived unread. */
   isOverdue: boolean;
 }
 
@@ -33,8 +33,8 @@ const watchOf = (mac: Confirming, now: number): Watch => ({
 });
 
 /**
- * Finds Macs that are gone while their connection looks alive, such as one whose lid was closed: long before two heartbeats are missed, so
- * that webhooks get 404 instead of a 200 that no Mac will see.
+ * Finds Macs that are gone while their connection looks alive, for example after the lid was closed. It finds them long before two
+ * heartbeats are missed, so that webhooks get 404 instead of a 200 for a text that no Mac gets.
  */
 export class SilentMacs<Mac extends Confirming> {
   readonly #watched = new Map<Mac, Watch>();

@@ -11,8 +11,8 @@ export interface UnconfirmedSendsDeps {
 }
 
 /**
- * The `send` frames that a connected Mac has not confirmed (M10): those of its earlier connections are written again before any newer one.
- * They are in the ledger of the node, because they outlive the connection.
+ * The `send` frames that a connected Mac has not confirmed (M10). Frames of its earlier connections are written again before any newer
+ * frame. The frames are in the ledger of the node, because they outlive the connection.
  */
 export class UnconfirmedSends {
   readonly #mac: RepeatTarget;
@@ -54,7 +54,7 @@ export class UnconfirmedSends {
     return true;
   }
 
-  /** The ledger has all frames that the device has not confirmed: they go to the Mac. */
+  /** The ledger has all frames that the device has not confirmed. Writes them to the Mac. */
   resume(): void {
     this.#backlog?.add(this.#sends.entries);
   }

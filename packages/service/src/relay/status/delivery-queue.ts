@@ -21,17 +21,20 @@ interface LateRequest {
 }
 
 /**
- * One call at a time per message, in the order of arrival. A status that the service itself produced yields to any later one:
- * it is not retried, and only a request in flight is awaited. So `pending` never arrives after a terminal status, and the rejection of
- * one request never after the success of its repetition (A4). A request that timed out may still be in transit or queued in the CRM,
- * so the next status of the message is held until that request can no longer arrive.
+ * One call at a time per message, in the order of arrival. A status that the service itself produced yields to any later status: it is not
+ * retried, and only its request in flight is awaited. So `pending` never arrives after a terminal status. A rejection never arrives after
+ * the success of a repeat (A4). A request that timed out may still be in transit or queued in the CRM, so the next status of the message is
+ * held until that request can no longer arrive.
  */
 export class DeliveryQueue {
   readonly #deps: DeliveryQueueDeps;
   readonly #messages = new SerialByKey<StatusDelivery, Attempt<undefined>>();
   /** The latest one of each message, by delivery key. */
   readonly #late = new Map<string, LateRequest>();
-  /** Each `pending` that waits for a late request. The next status would wait as long, so it does not supersede it (A5). */
+  /**
+   * Each `pending` that waits for a late request. The next status would wait as long, so the next status does not supersede the `pending`
+   * (A5).
+   */
   readonly #held = new Set<StatusDelivery>();
 
   constructor(deps: DeliveryQueueDeps) {
@@ -81,8 +84,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Another node owns the location: completes the requests in flight for it, and retries none. Resolves with the number of
-   * milliseconds during which a request that timed out may still arrive.
+   * Another node owns the location: completes the requests in flight for the location, and retries none. Resolves with the milliseconds for
+   * which a request that timed out may still arrive.
    */
   async endCalls(locationId: string): Promise<number> {
     const ending = this.#messages.unfinished.filter(
@@ -95,7 +98,7 @@ export class DeliveryQueue {
     return Math.max(0, ...late.map(({ until }) => until - now));
   }
 
-  /** Another node has accepted a repeat of the message: completes a request in flight for a rejection of it, and sends no other. */
+  /** Another node has accepted a repeat of the message: completes a rejection in flight, and sends no other rejection of the message. */
   async withdrawRejections(key: string): Promise<void> {
     const ending = this.#messages.unfinished.filter(
       ({ item }) => item.key === key && item.source === 'rejection',

@@ -27,7 +27,7 @@ export class EarlierRequests {
     this.#history = history;
   }
 
-  /** Remembers when this process first saw the lease: calls of an earlier run may be in flight for `EARLIER_RUN_MS` from then on. */
+  /** Remembers when this process first saw the lease. Calls of an earlier run may be in flight for `EARLIER_RUN_MS` after that. */
   recordLease(lease: Lease): void {
     if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
   }

@@ -15,7 +15,7 @@ export interface MessageAttempt {
   /** Undefined when the message has no id, so that no status can be reported. */
   readonly messageId: string | undefined;
   readonly key: string | undefined;
-  /** The lease under which `lastStatus` was read: under a later one another node may have reported since. */
+  /** The lease under which `lastStatus` was read. Under a later lease, another node may have reported since. */
   epoch: number;
   lastStatus: KnownStatus | Promise<KnownStatus>;
   /** Whether the message is known to have requests from before this attempt. */
@@ -25,8 +25,8 @@ export interface MessageAttempt {
   /** Its `pending` could not be sent, because the location had another owner. */
   isPendingMissing: boolean;
   /**
-   * Set when a report of the Mac restored the attempt: the CRM may have accepted more statuses than the journal has. `unverified`: the request
-   * is not in the journal either, so the Mac may have made it up.
+   * Set when a report of the Mac restored the attempt. The CRM may have accepted more statuses than the journal has. `unverified`: the
+   * journal does not have the request, so the Mac may have invented it.
    */
   restored: 'known' | 'unverified' | undefined;
   /** The outcome, from the Mac or from a rejection; undefined until then. */

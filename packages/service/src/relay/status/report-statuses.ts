@@ -47,7 +47,7 @@ export interface Rejected {
 export interface StatusReports extends StatusKeeper {
   /** The frame was written to the Mac's socket. Returns at once. */
   published(published: Published): void;
-  /** The Mac reported the outcome. Resolves when the CRM has accepted it or permanently rejected it, or does not need it. */
+  /** The Mac reported the outcome. Resolves when the CRM has accepted or permanently rejected the outcome, or does not need it. */
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome>;
   /** A request was rejected (A7). Returns at once. */
   rejected(rejected: Rejected): void;

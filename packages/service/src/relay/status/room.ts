@@ -62,7 +62,7 @@ export function openStatus(
   return statuses;
 }
 
-/** How this node knows that it still owns a location. Only with other nodes it has to ask for it. */
+/** How this node knows that it still owns a location. A single node need not ask. */
 export const leaseChecks = ({ isSingleNode }: Pick<Host, 'isSingleNode'>, switchboard: Switchboard) => ({
   isCurrent: (lease: Lease) => switchboard.isCurrent(lease),
   ...(!isSingleNode && { confirm: (lease: Lease) => switchboard.confirm(lease) }),

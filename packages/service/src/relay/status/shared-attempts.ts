@@ -27,7 +27,7 @@ const MESSAGE_ID_REUSED = 'INVALID_FRAME';
 
 /**
  * Caches the recent requests of this process and the latest attempt of each message; older ones are in the journal. Decides which attempt
- * each request and each report belongs to (A5): requests that repeat a message share its attempt, unless that has failed.
+ * each request and each report belongs to (A5). Requests that repeat a message share its attempt unless the attempt has failed.
  */
 export class SharedAttempts {
   readonly #deps: SharedAttemptsDeps;
@@ -95,7 +95,7 @@ export class SharedAttempts {
     return true;
   }
 
-  /** Returns the attempt of an earlier request: the one that other requests of the same message have begun here, or `own`. */
+  /** Returns the attempt of an earlier request: the attempt that other requests for the message have begun here, or `own`. */
   addRestored(own: MessageAttempt, lease: Lease): MessageAttempt {
     if (own.key === undefined || !this.#deps.oauthReady) return own;
     const known = this.#attempts.get(own.key);
@@ -135,7 +135,7 @@ export class SharedAttempts {
     return this.#attempts.get(attempt.key ?? '') ?? attempt;
   }
 
-  /** Starts an attempt. `before` is the failed one that it follows. A rejection has no lease. */
+  /** Starts an attempt. `before` is the failed attempt before it. A rejection has no lease. */
   #begin(attempt: MessageAttempt, before: MessageAttempt | undefined, lease: Lease | undefined): void {
     this.#attempts.set(attempt.key ?? '', attempt);
     // This process knows the status of its own attempts, unless other nodes may have reported since.
@@ -153,8 +153,8 @@ export class SharedAttempts {
   }
 
   /**
-   * Reads the attempt's last status again if another node may have owned the location, and reported, since it was read. Returns true
-   * if it is read again.
+   * Reads the last status of the attempt again if another node may have owned the location and reported since the last read. Returns
+   * whether it is read again.
    */
   refresh(attempt: MessageAttempt, lease: Lease): boolean {
     const { lastStatus, epoch } = attempt;

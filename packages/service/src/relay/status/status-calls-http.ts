@@ -10,7 +10,7 @@ const PENDING = '{"status":"pending"}';
 const DELIVERED = '{"status":"delivered"}';
 const UPDATED = succeeded(undefined);
 
-/** Every other status that the CRM shows is neither an outcome nor `pending`. */
+/** Any other status of the CRM is neither an outcome nor `pending`. */
 const SHOWN: ReadonlyMap<unknown, ShownStatus> = new Map([
   ['pending', 'pending'],
   ['delivered', 'delivered'],

@@ -103,7 +103,7 @@ export class StatusDelivery {
     return !this.#cancellation(previous).isCancelled && this.#lease?.isCurrent() !== false;
   }
 
-  /** What prevents the next request. One that repeats another with a renewed token is part of the same attempt. */
+  /** What prevents the next request. A repeat with a renewed token is part of the same attempt. */
   #cancellation(previous: FailedAttempt | undefined): Cancellation {
     return !this.#wasSent || previous?.kind === 'token_expired' ? this.#withdrawn : this.#superseded;
   }
@@ -119,6 +119,6 @@ export class StatusDelivery {
   }
 }
 
-/** A gateway that gives up leaves the request with the CRM, as a timeout of ours does. */
+/** After a timeout of a gateway, as after our own, the CRM may still have the request. */
 const mayStillArrive = ({ kind, status, inDoubt }: FailedAttempt) =>
   inDoubt === true && (kind === 'timeout' || [408, 502, 504].includes(status));

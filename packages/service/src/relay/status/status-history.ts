@@ -24,7 +24,7 @@ export interface StatusHistoryDeps {
   readonly readLagMs: number;
   /** The statuses that earlier runs and other nodes sent to the CRM. */
   readonly past: Pick<Journal, 'sentStatuses' | 'lastStatus' | 'requestsOf'>;
-  /** Other nodes may own a location before or after this one; then only its owner may call the CRM. */
+  /** Other nodes may own a location before or after this node. Only the owner may call the CRM. */
   readonly otherNodes: OtherNodes | undefined;
   readonly isCurrent: (lease: Lease) => boolean;
   readonly clock: Clock;
@@ -37,7 +37,10 @@ type Message = Pick<MessageAttempt, 'requestId' | 'locationId' | 'messageId'>;
 export class StatusHistory {
   readonly #deps: StatusHistoryDeps;
   readonly #closed: Cancellation;
-  /** Reads about requests that only the Mac knows. One at a time per location: a Mac that makes them up must not use up its tenant's calls (T32). */
+  /**
+   * Reads about requests that only the Mac knows. One at a time per location: a Mac that invents requests must not use up the calls of its
+   * tenant (T32).
+   */
   readonly #unverified = new SerialByKey<object, ShownStatus | undefined>();
 
   constructor(deps: StatusHistoryDeps, closed: Cancellation) {
@@ -74,7 +77,7 @@ export class StatusHistory {
     } catch (error) {
       log.warn(
         { event: 'status.journal_unavailable', err: error },
-        'earlier statuses not found, journal unavailable',
+        'journal unavailable; earlier statuses unknown',
       );
       if (reported !== 'none') return reported;
       // A message without any status would be worse than a repeated status.
@@ -134,15 +137,15 @@ export class StatusHistory {
       // The CRM rejects a status for a message of another location, so it is safe to send one while the journal is unavailable.
       this.#deps.log.warn(
         { event: 'status.journal_unavailable', requestId, err: error },
-        'request not found, journal unavailable',
+        'journal unavailable; request unknown',
       );
       return undefined;
     }
   }
 
   /**
-   * What the CRM shows, or `otherwise` when it shows no status of ours or cannot be read. Its reads lag behind its writes: after `failed`
-   * they may still show what was before.
+   * What the CRM shows, or `otherwise` when it shows no status of ours or cannot be read. Reads of the CRM lag behind its writes: after
+   * `failed`, a read may still show the status before it.
    */
   async #shownOr(
     otherwise: KnownStatus,

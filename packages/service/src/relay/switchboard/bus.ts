@@ -66,7 +66,7 @@ export interface AdoptNotice extends MacName {
   readonly frames: readonly HandedFrame[];
 }
 
-/** Copies of frames that a device has left unconfirmed, newer than those of the last notice. All other nodes keep them: the sender may be killed. */
+/** Copies of frames that a device has left unconfirmed since the last notice. All other nodes keep them: the sender may be killed. */
 export interface CopyNotice extends MacName {
   readonly type: 'copy';
   readonly from: string;

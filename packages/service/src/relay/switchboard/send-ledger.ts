@@ -60,9 +60,9 @@ export interface HandedFrame {
 /**
  * The `send` frames of this node that no Mac has confirmed, in memory only (M10). They belong to a device at a location, not to its
  * connection: when the device comes back it gets them again, in order, and no other device does. Device ids are unique only within a
- * license, so a device of another license gets none of them either (M8). Bounded per Mac, over all Macs and in
- * time. Beyond a bound the oldest frames are given up; beyond that of all Macs those of the Mac that has the most, so that no tenant costs
- * another its frames.
+ * license, so a device of another license gets none of them either (M8). Frames are bounded per Mac, over all Macs and in time. Beyond a
+ * bound the oldest frames are given up. Beyond the bound over all Macs, the Mac with the most frames loses its oldest, so that no tenant
+ * loses frames because of another.
  */
 export class SendLedger {
   readonly #clock: Pick<Clock, 'monotonic'>;

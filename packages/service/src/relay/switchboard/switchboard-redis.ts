@@ -577,7 +577,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     if (this.#held.size > 0)
       this.#log.warn(
         { event: 'switchboard.leases_lost', leases: this.#held.size },
-        'redis lost its leases, restoring them',
+        'redis lost its leases; restoring them',
       );
     this.#renewAll();
     return true;
@@ -650,7 +650,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     } catch (error) {
       this.#log.debug(
         { event: 'switchboard.release_failed', err: error },
-        'lease not released, it expires by itself',
+        'lease not released; it will expire',
       );
     }
   }

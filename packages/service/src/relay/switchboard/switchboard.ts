@@ -175,8 +175,8 @@ export interface BoundMac {
  * - `bind` takes the location for a connection. The epochs of a location only grow, also across restarts of the engine. The
  *   previous connection is disconnected (`displaced`, or `resumed` when the device is the same). Correctness does not depend on
  *   that notice: the previous epoch is stale as soon as `bind` resolves.
- * - The frames in the `SendLedger` of a device follow it from node to node: `bind` collects them (M10). They outlive a node that is killed:
- *   the others keep copies of frames that were not confirmed for 200 ms, and of those that were written to the device after them.
+ * - The frames in the `SendLedger` of a device follow the device from node to node: `bind` collects them (M10). They outlive a node that is
+ *   killed: once a frame was not confirmed for 200 ms, the other nodes keep copies of it and of later frames to the device.
  * - A displacement beyond `Contention` resolves with `contended`; the count restarts after a window without displacements. A
  *   device that reconnects to its own location is never rejected.
  * - `send` resolves with `written` only when the frame is on the socket of the current owner, and with `not_connected` when there
@@ -186,20 +186,21 @@ export interface BoundMac {
  *   was not written.
  * - `isCurrent` returns whether a lease is the newest that this node knows of. `confirm` asks the engine; call it right before a
  *   side effect outside the service.
- * - `callsEnded` resolves with 0 once the nodes that owned the location before have ended their calls for it and recorded the results. When one
- *   of them is gone or does not say so within `SETTLE_TIMEOUT_MS`, it resolves with the milliseconds for which a call of it may still be
- *   in flight, and after that time with 0. Never rejects.
- * - `mayLackStatuses` returns whether a node that held the location in the last ten minutes is gone without settling: it may have sent the CRM
- *   statuses that are not in the journal. Call it after `callsEnded`.
+ * - `callsEnded` resolves with 0 once the former owners of the location have ended their calls for it and recorded the results. When a
+ *   former owner is gone or does not respond within `SETTLE_TIMEOUT_MS`, `callsEnded` resolves with the milliseconds for which a call of
+ *   that owner may still be in flight. After that time it resolves with 0. Never rejects.
+ * - `mayLackStatuses` returns whether a node that held the location in the last ten minutes is gone without ending its calls: it may have
+ *   sent the CRM statuses that are not in the journal. Call it after `callsEnded`.
  * - `statusElsewhere` is for a request that was accepted under the lease. Other nodes that rejected a request for the same message end their
  *   reports of it first, as far as they respond. Then it asks all other nodes what they know of the message, and resolves with the newest. A
  *   node that does not respond within a second is left out. It asks only when another node has owned the location in the last
  *   `SETTLE_TIMEOUT_MS`: later the journal has everything. Never rejects.
- * - `isUnderWayElsewhere` is for a request that was rejected on this node, right before that is reported: it asks all other nodes whether the
- *   message is on its way or was delivered, and resolves with `unknown` when none says so and some did not respond within a second. From then
- *   on, a node that accepts a request for the message ends the report first (`statusElsewhere`). Never rejects.
- * - `reply` passes the reply of a Mac to the `onReply` listener of this node or, when that did not ask, to those of the other nodes. A reply
- *   may get lost on the way: the node that asked has a timeout.
+ * - `isUnderWayElsewhere` is for a request that was rejected on this node. Call it right before the rejection is reported. It asks all
+ *   other nodes whether the message is on its way or was delivered. It resolves with `unknown` when no node says so and some node did not
+ *   respond within a second. From then on, a node that accepts a request for the message ends the report first (`statusElsewhere`). Never
+ *   rejects.
+ * - `reply` passes the reply of a Mac to the `onReply` listener of this node or, when this node did not ask, to the listeners of the other nodes.
+ *   A reply may get lost on the way: the node that asked has a timeout.
  * - `release` gives up the location if the lease is current, and does nothing otherwise.
  * - When the engine is down, `bind`, `send` and `confirm` reject with EngineError. One exception: while the engine is down for
  *   all nodes, `send` still writes to a connection of this node until its lease expires. A node that may only be partitioned
@@ -223,7 +224,7 @@ export interface Switchboard {
   /** Disconnects the Mac that holds the location, on any node. No later `send` reaches it. */
   disconnect(locationId: LocationId, reason: 'closed' | 'moved'): Promise<void>;
   /**
-   * Resolves with the connected Macs of all nodes, without their states, or only those of one device. A node that does not respond within
+   * Resolves with the connected Macs of all nodes, or of one device, without their states. A node that does not respond within
    * a second is left out.
    */
   boundMacs(query?: Pick<MacQuery, 'deviceId'>): Promise<BoundMac[]>;

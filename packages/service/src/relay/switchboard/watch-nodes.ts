@@ -35,7 +35,7 @@ interface OtherNode {
 }
 
 const ANNOUNCE_MS = 10_000;
-/** A node is separate once two of its announcements were: those of a node that has stopped may arrive late and together. */
+/** A node is separate once two of its announcements were: late announcements of a stopped node may arrive together. */
 const CERTAIN_MS = 0.75 * ANNOUNCE_MS;
 const GONE_MS = 4 * ANNOUNCE_MS;
 

@@ -48,7 +48,7 @@ export interface OutboundDeps extends Omit<SignatureDeps, 'unsignedPerMinute'>, 
   readonly contacts: Contacts;
   readonly reports: RejectionReports;
   readonly journal: Pick<Journal, 'open' | 'step' | 'wasDelivered'>;
-  /** Returns when the location was handed over to another device; undefined when it was not, lately. */
+  /** Returns when the location was handed over to another device. Undefined when there was no recent handover. */
   readonly handedOverAt: (locationId: string) => number | undefined;
   /** Called when a message is not sent because another device has delivered it. */
   readonly onDelivered?: () => void;
@@ -180,14 +180,14 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     return undefined;
   }
 
-  /** Whether a device that held the location before has delivered the message (M4). The present one does not know that. */
+  /** Whether a former device of the location has delivered the message (M4). The present device does not know. */
   async function wasDelivered(message: { locationId: string; messageId: string }, handedOverAt: number) {
     try {
       return await journal.wasDelivered(message, handedOverAt + CLOCK_SKEW_MS);
     } catch (error) {
       log.warn(
         { event: 'webhook.journal_unavailable', locationId: message.locationId, err: error },
-        'message sent without knowing whether the former Mac has delivered it, journal unavailable',
+        'journal unavailable; message sent, former delivery unknown',
       );
       return false;
     }
@@ -217,7 +217,7 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   };
 }
 
-/** A message that no Mac got has not been written to one: that may be what ended the process. */
+/** Whether the message is through. A message that no Mac got was never written to a socket, and the write may be what ends the process. */
 const isHandled = (outcome: WebhookOutcome) =>
   outcome.kind === 'sent' ||
   (outcome.kind === 'rejected' &&

@@ -18,8 +18,8 @@ export interface ReplayMemoryDeps {
 const KEPT_HERE = 50_000;
 
 /**
- * Recognises a signed request that was handled before, byte for byte (T1, T66). The key does not count: the CRM may sign one body with
- * two. Hashes are in the database; the last ones are also in memory, for the time in which the database is unavailable.
+ * Recognises a signed request that was handled before, byte for byte (T1, T66). The key does not count: the CRM may sign one body with two
+ * keys. Hashes are in the database. The latest hashes are also in memory, in case the database is unavailable.
  */
 export class ReplayMemory {
   readonly #deps: ReplayMemoryDeps;
@@ -75,7 +75,7 @@ export class ReplayMemory {
     } catch (error) {
       log.warn(
         { event: 'replay.not_read', err: error },
-        'record of signed requests not read, only recent repeats are recognised',
+        'signed requests not read; only recent repeats are recognised',
       );
       return false;
     }
@@ -90,7 +90,7 @@ export class ReplayMemory {
     } catch (error) {
       log.warn(
         { event: 'replay.not_recorded', err: error },
-        'signed request not recorded, a repeat after a restart is not recognised',
+        'signed request not recorded; a repeat after a restart is not recognised',
       );
     }
   }

@@ -48,7 +48,7 @@ export function recordDelivered(
   });
 }
 
-/** Records a message that failed a check. One without a location belongs to no tenant and is not recorded. */
+/** Records a message that failed a check. A message without a location belongs to no tenant and is not recorded. */
 export function recordRejected(
   journal: Pick<Journal, 'open'>,
   received: Received,

@@ -30,7 +30,7 @@ export function reportRejection(
   reports.rejected({ requestId, locationId, messageId, code, message: explain(rejection) });
 }
 
-/** Reports a request that ended in a 5xx. Only for one that certainly wrote nothing to the Mac (A10). */
+/** Reports a request that ended in a 5xx. Call it only when nothing was written to the Mac (A10). */
 export function reportFailure(
   reports: RejectionReports,
   requestId: RequestId,

@@ -6,7 +6,7 @@ import { exceedsJsonLimits } from '@footbridge/protocol/json-size';
 import { isPlainJson } from './webhook-request.ts';
 
 const MAX_BODY = 1_048_576;
-/** How much of a rejected body is still read, so that its sender gets the response before the socket closes. */
+/** How much of a rejected body is still read, so that the sender gets the response before the socket closes. */
 const MAX_DRAINED = 16 * MAX_BODY;
 
 export type BodyFault = 400 | 413 | 415;
