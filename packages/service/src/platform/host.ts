@@ -76,7 +76,7 @@ export interface Host {
   ): Promise<void>;
   /** Serves routes to signed-in operators. */
   operatorRoutes(...routes: readonly Routes[]): void;
-  /** Serves pages to whoever reaches the operator listener, also without signing in. They contain no data of the service. */
+  /** Serves pages of the operator listener that need no sign-in: they contain no data of the service. */
   pages(...routes: readonly Routes[]): void;
   /** Serves routes to the world. */
   publicRoutes(...routes: readonly Routes[]): void;
