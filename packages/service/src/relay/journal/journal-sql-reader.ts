@@ -36,7 +36,7 @@ export interface PruneTimes {
   readonly stepsBefore: { readonly at: number; readonly requestId: string };
 }
 
-interface PersonPage extends PersonQuery {
+export interface PersonPage extends PersonQuery {
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
