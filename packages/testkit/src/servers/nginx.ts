@@ -25,7 +25,7 @@ export function hasNginx(): Promise<boolean> {
   return available(NGINX);
 }
 
-/** nginx with these blocks inside `http`; `site` gets the address to listen at. */
+/** Starts nginx. `site` gets the address to listen at and returns the blocks inside `http`. */
 export async function startNginx(site: (address: string) => string): Promise<Nginx> {
   return start(await findOnce(NGINX), site);
 }
@@ -57,7 +57,7 @@ async function start({ path, env }: Program, site: (address: string) => string):
 
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
-/** The main configuration file of a distribution, with every path below the directory of the test. */
+/** A minimal nginx.conf; every path is in the directory of the test. */
 const around = (site: string) => `
 daemon off;
 pid nginx.pid;

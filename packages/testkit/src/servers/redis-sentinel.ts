@@ -50,10 +50,10 @@ export async function startSentinels(): Promise<SentinelSet> {
   };
 }
 
-/** Starts a Redis that has the data of another one. */
+/** Starts a replica and waits until it is in sync. */
 export async function startReplica(primary: Redis): Promise<Redis> {
   const replica = await startRedis();
-  // Not a setting: it would be a replica again after a failover and a restart.
+  // A command, not configuration: configuration would make it a replica again when it restarts after a failover.
   await replica.command(`REPLICAOF 127.0.0.1 ${new URL(primary.url).port}`);
   const isOnline = new RegExp(`port=${new URL(replica.url).port},state=online`);
   await until(async () => isOnline.test(await primary.command('INFO replication')), {
@@ -84,9 +84,9 @@ export async function startSentinelsOf(primary: Redis, count = 3): Promise<Senti
   const ask = (words: string, url = urls[0] ?? '') => command(url, `SENTINEL ${words}`);
   const knowsAll = async (url: string) => {
     const known = await ask(`MASTER ${NAME}`, url);
-    const isOf = (field: string, number: number) =>
+    const hasCount = (field: string, number: number) =>
       new RegExp(`${field}\\s+\\$\\d+\\s+${number}\\s`).test(known);
-    return isOf('num-slaves', 1) && isOf('num-other-sentinels', count - 1);
+    return hasCount('num-slaves', 1) && hasCount('num-other-sentinels', count - 1);
   };
   for (const url of urls)
     await until(() => knowsAll(url), { within: 60_000, every: 100, what: 'the sentinels know each other' });

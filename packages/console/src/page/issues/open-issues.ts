@@ -29,7 +29,7 @@ effect(() => {
     }
   };
   const timer = setInterval(() => void read(), POLL_MS);
-  // Also calls `read` immediately.
+  // `subscribe` calls its listener at once: this is the first read.
   const stop = changes.subscribe(() => void read());
   return () => {
     clearInterval(timer);

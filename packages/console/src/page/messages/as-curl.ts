@@ -5,8 +5,8 @@ import type { Message } from './types.ts';
 type Carried = Pick<Message, 'direction' | 'locationId' | 'messageId'>;
 
 /**
- * Returns commands that repeat the call which carried a message: the webhook, or the call to the CRM. The journal has no text, number or
- * contact, so the commands have placeholders for them. With the `messageId`, the Mac recognises a repeated webhook and does not send it twice.
+ * Returns shell commands that repeat the webhook or the call to the CRM. What the journal does not have is a placeholder. With the same
+ * `messageId` the Mac does not send again.
  */
 export const asCurl = (message: Carried): string =>
   message.direction === 'outbound' ? webhook(message) : inboundCall(message);

@@ -9,7 +9,7 @@ export interface IssueWatchDeps {
   readonly issues: Issues;
   /** Resolves with all that this node finds. */
   readonly find: () => Promise<readonly Finding[]>;
-  /** Whether it is not known, after the last `find`, if an issue persists. */
+  /** True when the last `find` could not tell whether the issue persists. */
   readonly isUndecided: (issue: Issue) => boolean;
   /** The id of this node. */
   readonly node: string;
@@ -22,9 +22,9 @@ export interface IssueWatchDeps {
 }
 
 const CHECK_MS = 15_000;
-/** With thousands of locations a check is slow; it then runs less often, to use about 1 % of the time. */
+/** A slow check, as with thousands of locations, runs less often: it uses about 1 % of the time until `MAX_CHECK_MS` is reached. */
 const MAX_SHARE = 0.01;
-/** Other nodes must not assume that this one has died. */
+/** Must stay below `STALE_AFTER_MS`, or other nodes close the issues of this one. */
 const MAX_CHECK_MS = 30_000;
 /** A finding opens an issue once this node has found it for this long. The default is 0. */
 const HOLD_MS: Partial<Record<string, number>> = {
@@ -36,9 +36,9 @@ const HOLD_MS: Partial<Record<string, number>> = {
   line_silent: 300_000,
 };
 /** A node that has not confirmed an issue for this long may be gone: another node can close it. */
-const CONFIRMED_MS = 60_000;
+const STALE_AFTER_MS = 60_000;
 /** How often a node confirms what it still finds. */
-const CONFIRM_MS = 20_000;
+const CONFIRM_EVERY_MS = 20_000;
 
 /**
  * Opens and closes issues from the findings of this node. Nodes with the same finding share one issue: the first opens it, and it stays open while
@@ -87,7 +87,7 @@ export class IssueWatch {
     const { log } = this.#deps;
     try {
       await this.#compare(await this.#deps.find());
-      if (this.#isFailing) log.info({ event: 'issue.checked' }, 'issues can be checked again');
+      if (this.#isFailing) log.info({ event: 'issue.checked' }, 'issue check recovered');
       this.#isFailing = false;
       return true;
     } catch (error) {
@@ -114,7 +114,7 @@ export class IssueWatch {
     const isKept = (issue: Issue) => found.has(keyOf(issue)) || this.#deps.isUndecided(issue);
     await issues.confirm(
       mine
-        .filter((issue) => isKept(issue) && (issue.seenBy !== node || now - issue.seenAt >= CONFIRM_MS))
+        .filter((issue) => isKept(issue) && (issue.seenBy !== node || now - issue.seenAt >= CONFIRM_EVERY_MS))
         .map(({ id }) => id),
       node,
     );
@@ -143,7 +143,7 @@ export class IssueWatch {
     );
     return open.filter(
       ({ id, seenBy }) =>
-        seenBy === this.#deps.node || now - (this.#confirmed.get(id)?.since ?? now) >= CONFIRMED_MS,
+        seenBy === this.#deps.node || now - (this.#confirmed.get(id)?.since ?? now) >= STALE_AFTER_MS,
     );
   }
 

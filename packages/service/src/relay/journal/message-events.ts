@@ -6,7 +6,7 @@ import type { JournalEvent } from './journal.ts';
  * - `follow` calls the listener for the kept events after `lastId`, then for every new one, until the returned function is called. Without
  *   `lastId` it calls the listener for new events only. Events come in the order of their ids; the events of one node keep their order.
  * - An id is valid on every node: a client that reconnects to another node continues there.
- * - `gap` in place of an event means that some events are missing: they were lost, or are no longer kept. The number of kept events is bounded.
+ * - `gap` stands in for events that were lost or are no longer kept; the number of kept events is bounded.
  * - While the engine is down there are no events. Kept events arrive when the engine is back.
  * - `follow` never rejects, and the listener must not throw.
  */
