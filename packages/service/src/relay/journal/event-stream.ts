@@ -9,7 +9,7 @@ const MAX_UNREAD = 1_000_000;
 
 /**
  * The response to one client that follows events. Events are written in batches; after a pause, the first batch is written on the next turn
- * of the event loop. Nothing more is written to a client that does not read, and it is disconnected when too much is queued for it.
+ * of the event loop. A client that does not read gets no more events. It is disconnected when too many are queued.
  */
 export class EventStream {
   readonly #response: ServerResponse;

@@ -134,8 +134,8 @@ export function createReader({ database: { db, engine }, hash, flush }: ReaderDe
     }),
 
     /**
-     * Finds an entry by its id; otherwise the newest one with this messageId of the CRM, or else with this GUID of an inbound message.
-     * Without `locationIds`, searches all locations.
+     * Finds an entry by its id, then by the messageId of the CRM, then by the GUID of an inbound message. Of several entries the newest
+     * counts. Without `locationIds`, searches all locations.
      */
     show: read(async (id: string, locationIds?: readonly string[]): Promise<MessageTrail | undefined> => {
       if (locationIds?.length === 0) return undefined;
@@ -388,8 +388,8 @@ export function createReader({ database: { db, engine }, hash, flush }: ReaderDe
   }
 
   /**
-   * Takes a few index lookups per location with this message id, whatever the number of messages. If the time of the messages themselves
-   * were compared, PostgreSQL would in some cases read all messages by time until it finds one.
+   * Takes a few index lookups per location with this message id, whatever the number of messages. A comparison by the time of the messages
+   * would sometimes make PostgreSQL read all messages by time until it finds one.
    */
   async function newestOfLocations(
     direction: MessageSummary['direction'],
@@ -432,8 +432,8 @@ export function createReader({ database: { db, engine }, hash, flush }: ReaderDe
   }
 
   /**
-   * Returns the rows to search. In SQLite, they are read with this index, block by block. It must be used: in some cases SQLite would choose the
-   * index of a filter, and read it again for every block. PostgreSQL chooses an index itself.
+   * Returns the rows to search. In SQLite, they are read with this index, block by block. The index must be named: SQLite would sometimes
+   * choose the index of a filter, and read it again for every block. PostgreSQL chooses an index itself.
    */
   function inBlocks(index: 'messages_phone_hash' | 'messages_contact_hash' | 'messages_guid'): Rows {
     if (engine === 'postgres') return all;

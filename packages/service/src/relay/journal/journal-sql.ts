@@ -21,8 +21,8 @@ export interface JournalDeps {
   readonly handleKeys: readonly Uint8Array[];
   readonly flushMs?: number;
   /**
-   * How long a message is kept in memory under load, so that most messages need one write instead of three. A crash may repeat the
-   * statuses of this time. Not for several nodes: each waits for what the others have not written.
+   * How long a message is kept in memory under load, so that most messages need one write instead of three. A crash may repeat the statuses
+   * of this time. Not for several nodes: each node waits for what the others have not written.
    */
   readonly holdMs?: number;
 }
@@ -65,9 +65,9 @@ export function createJournal({ database, clock, log, handleKeys, flushMs = 200,
 
     /**
      * Resolves with the last status of a message that the CRM accepted, over all its requests but `requestId`; `delivered` is always the
-     * last. Undefined when there is no other request. If there are many, only the oldest, the newest and those with an indexed `delivered`
-     * are read; the others count as `uncertain`. Calls within a few milliseconds share one query. Leaves out what this node has not written
-     * yet, so that it never waits for a write.
+     * last. Undefined when there is no other request. Of many requests, only the oldest, the newest and the ones with an indexed
+     * `delivered` are read; the others count as `uncertain`. Calls within a few milliseconds share one query. Leaves out what this node has
+     * not written yet, so that it never waits for a write.
      */
     async lastStatus(
       locationId: string,

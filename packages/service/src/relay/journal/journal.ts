@@ -13,8 +13,8 @@ export type MessageState =
   | 'undeliverable';
 
 /**
- * The states of an outbound message before the last one, in order. A node also rejects a message when it does not know whether another one
- * has written it. The states of an inbound message have no order: it can be tried again.
+ * The states of an outbound message before the last one, in order. A node also rejects a message when it does not know whether another node
+ * has written it. The states of an inbound message have no order, because delivery can be tried again.
  */
 export const EARLY_STATES: readonly MessageState[] = ['accepted', 'rejected', 'written', 'pending'];
 
@@ -71,7 +71,9 @@ export interface Recorded {
   readonly detail?: StepDetail;
   /** The contact of an inbound message, once it is known. Stored together with a new state. */
   readonly contactId?: string;
-  /** The outbound message of the request: with it, the entry is written also when the node that opened it was killed before it did. */
+  /**
+   * The outbound message of the request. With it, the entry is written even if the node that opened the entry was killed before writing it.
+   */
   readonly message?: Pick<JournalEntry, 'locationId' | 'messageId'>;
   /** Whether the message may have earlier requests. An accepted `delivered` is then indexed, so that `lastStatus` finds it among all of them. */
   readonly isRepeat?: boolean;

@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 /** With larger blocks, each message changes more pages of an index. With more blocks, a search for a person or a GUID takes longer. */
 const BLOCK_SIZE = 1024;
-/** After more messages in a day than these hold, its last block contains all others. */
+/** On a day with more messages than these blocks hold, the last block contains the rest. */
 const BLOCKS_PER_DAY = 10_000;
 
 /** Returns the block of the `nth` message of a day. */
@@ -10,7 +10,7 @@ export const blockOf = (createdAt: number, nth: number): number =>
   Math.min(Math.floor(nth / BLOCK_SIZE), BLOCKS_PER_DAY - 1);
 
 /**
- * Assigns messages to blocks of about a thousand in the order in which they are written. After a restart, it begins again at the first
+ * Assigns messages to blocks of about a thousand in the order in which they are written. After a restart, blocks begin again at the first
  * block of the day, which then becomes larger.
  */
 export class MessageBlocks {

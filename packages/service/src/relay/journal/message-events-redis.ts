@@ -25,7 +25,7 @@ type Listener = (event: JournalEvent | 'gap') => void;
 
 interface Follower {
   readonly listener: Listener;
-  /** The last entry that it has; undefined: it starts with the next one, after a gap. */
+  /** The last entry that the follower has. Undefined: it starts with the next entry, after a gap. */
   after: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Takes the text of a message. Called for every message: what takes it decides whether it is kept. */
+/** Takes the text of a message. Called for every message: the taker decides whether to keep the text. */
 export type TakeText = (locationId: string, id: string, text: string) => void;
 
 /** The texts of locations that the operator may read for a limited time. */

@@ -266,7 +266,7 @@ function openOrphan(orphan: Unwritten | undefined): void {
   orphan.createdAt = updatedAt;
 }
 
-/** Puts the merged changes into the batch. The entry of the later ones wins, and their state unless its rank is lower. */
+/** Puts the merged changes into the batch. The later entry wins, and the later state unless its rank is lower. */
 function merge(batch: Batch, earlier: Unwritten, later: Unwritten = earlier): void {
   if (earlier === later) return void batch.set(later.id, later);
   const { state, code, updatedAt } = rankOf(later.state) < rankOf(earlier.state) ? earlier : later;

@@ -7,7 +7,10 @@ import { RecentCache } from '../../platform/recent-cache.ts';
 export interface Phones {
   /** W8. Returns a possible number in E.164 and a short code unchanged, or undefined for anything else. */
   normal(given: string): string | undefined;
-  /** Returns a sender as it is recorded: a number normalised, without the service that Messages adds to some; any other text as given. */
+  /**
+   * Returns a sender as it is recorded. A number is normalised, without the service that Messages adds to some numbers. Any other text is
+   * unchanged.
+   */
   recorded(given: string): string;
   /**
    * Returns the forms in which a number may be recorded: normalised, as given, and, in the default country, without its country code, as

@@ -71,7 +71,7 @@ export interface CopyNotice extends MacName {
   readonly type: 'copy';
   readonly from: string;
   readonly frames: readonly HandedFrame[];
-  /** Present in the first part when the sender copies all its frames of the device. They replace earlier copies. */
+  /** Present in the first part when the sender copies all its frames of the device. These copies replace earlier ones. */
   readonly isFirst?: boolean;
 }
 
@@ -102,8 +102,8 @@ export interface EndedCalls {
 }
 
 /**
- * Asks the former owner of a location to end its calls for it and to record their results. With a message it asks a node that rejected a
- * request to end the reports of that, because the message was accepted now.
+ * Asks the former owner of a location to end its calls for the location and to record their results. With a message, asks a node that
+ * rejected a request for the message to end its report, because another request was accepted.
  */
 export interface EndCallsRequest {
   /** The name of version 0.1.0, like `settled` and `unsettledMs`. */
@@ -122,7 +122,7 @@ export interface StatusQuestion {
   readonly from: string;
   readonly locationId: string;
   readonly messageId: string;
-  /** The sender rejected a request for the message and is about to report that. A node of an earlier version does not say so. */
+  /** The sender rejected a request for the message and is about to report the rejection. Absent from a node of an earlier version. */
   readonly isRejected?: boolean;
 }
 
@@ -152,7 +152,7 @@ export type BusMessage =
   | { readonly type: 'list_result'; readonly id: string; readonly macs: BoundMac[] };
 
 /**
- * - `unproven`: Redis lost the lease, and a connection with a newer one may still restore its own.
+ * - `unproven`: Redis lost the lease, and a connection with a newer lease may still restore it.
  * - `late`: the request was read after its deadline. A node of an earlier version says `stale` instead.
  */
 export type WriteResult = 'written' | 'stale' | 'overloaded' | 'unproven' | 'late';

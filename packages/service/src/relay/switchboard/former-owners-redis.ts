@@ -20,8 +20,8 @@ export interface FormerOwnersDeps {
 export class FormerOwners {
   readonly #deps: FormerOwnersDeps;
   /**
-   * The locations that were bound here lately, and on another node before. Resolves once that node has ended its calls, with the monotonic
-   * time until which calls of a node that is gone may be in flight.
+   * The locations that were bound here recently, and on another node before. Each promise resolves once the former node has ended its
+   * calls. Its value is the monotonic time until which calls of a dead node may be in flight.
    */
   readonly #ended = new Map<string, Promise<number>>();
   /** Locations recently held by a node that is gone, with the monotonic time until which its unrecorded statuses matter. */

@@ -18,8 +18,8 @@ import type { HandedFrame, SendLedger } from './send-ledger.ts';
 import type { Lease, MacConnection } from './switchboard.ts';
 
 /**
- * How long a new connection waits for the unconfirmed frames of its device. Shorter than `send` waits, so that webhooks which arrive
- * meanwhile are written afterwards. Frames that arrive later are written as soon as they do.
+ * How long a new connection waits for the unconfirmed frames of its device. Shorter than the wait of `send`, so that webhooks that arrive
+ * during the wait are written after the frames. Frames that arrive later are written on arrival.
  */
 const TAKE_OVER_TIMEOUT_MS = 1000;
 
@@ -60,7 +60,7 @@ export class HandOver implements FrameHandler {
     return [...copies.of(mac), ...ledger.handOver(mac.locationId, mac.deviceId)];
   }
 
-  /** The name of this node for Redis when it keeps unconfirmed frames of the device, whose lease is released. */
+  /** The name of this node for Redis, when the lease of a device is released and this node keeps unconfirmed frames of the device. */
   keeperOf({ locationId, deviceId }: Lease): LeaseKeeper | undefined {
     return this.#deps.ledger.hasUnconfirmed(locationId, deviceId) ? this.#keeper(deviceId) : undefined;
   }

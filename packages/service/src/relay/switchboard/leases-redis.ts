@@ -68,7 +68,7 @@ export interface RedisLeasesDeps {
   readonly node: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly contention: Contention;
-  /** Called when leases may have got lost: Redis has had its data for `ageMs` only, or its clock was set forward just now. */
+  /** Called when leases may be lost: Redis has had its data for only `ageMs`, or its clock was just set forward. */
   readonly onLoss: (ageMs: number) => void;
 }
 

@@ -62,7 +62,7 @@ export interface BusHandler {
   onLeasesLost(): void;
   /** Returns the frames that the device has not confirmed, and stops writing to it: another node has bound it. */
   onTakeOver(request: TakeOverRequest): HandedFrame[];
-  /** Resolves when this node has no call for the location in flight, with the milliseconds for which an earlier owner may. Never rejects. */
+  /** Resolves once this node has no call for the location in flight. The value is how long an earlier owner may have one. Never rejects. */
   onEndCalls(request: EndCallsRequest): Promise<EndedCalls>;
   onStatusQuestion(question: StatusQuestion): Promise<ReportedStatus | undefined>;
   onMacReply(frame: ReachResultFrame): void;
@@ -144,8 +144,8 @@ export class NodeBus {
   }
 
   /**
-   * Asks one node, or `all` others. When that node is gone it asks all others, which may have copies. Resolves with the frames that arrive in time,
-   * a list for each node; `onLateFrames` gets the others.
+   * Asks one node, or `all` others. When the asked node is gone, asks all others, which may have copies. Resolves with the frames that
+   * arrive in time, one list per node. `onLateFrames` gets later frames.
    */
   async takeOver(
     to: string,
@@ -205,7 +205,7 @@ export class NodeBus {
     }
   }
 
-  /** Resolves with the newest that another node knows of a message, and whether all nodes have responded. */
+  /** Resolves with the newest status of a message that another node knows, and whether all nodes have responded. */
   async statusOf(
     question: Pick<StatusQuestion, 'locationId' | 'messageId' | 'isRejected'>,
   ): Promise<{ readonly newest: ReportedStatus | undefined; readonly isComplete: boolean }> {
@@ -229,7 +229,7 @@ export class NodeBus {
     return { newest, isComplete: answers >= expected };
   }
 
-  /** Resolves with a node that keeps the frames of this one, or undefined when there is none. */
+  /** Resolves with a node that keeps the frames of this node, or undefined when there is none. */
   async findAdopter(): Promise<string | undefined> {
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<string | undefined>();

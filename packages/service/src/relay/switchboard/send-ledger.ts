@@ -59,8 +59,8 @@ export interface HandedFrame {
 
 /**
  * The `send` frames of this node that no Mac has confirmed, in memory only (M10). They belong to a device at a location, not to its
- * connection: when the device comes back it gets them again, in order, and no other device does. Device ids are unique only within a
- * license, so a device of another license gets none of them either (M8). Frames are bounded per Mac, over all Macs and in time. Beyond a
+ * connection: when the device comes back, it gets the frames again, in order. No other device gets them. Device ids are unique only within
+ * a license, so a device of another license gets none of them either (M8). Frames are bounded per Mac, over all Macs and in time. Beyond a
  * bound the oldest frames are given up. Beyond the bound over all Macs, the Mac with the most frames loses its oldest, so that no tenant
  * loses frames because of another.
  */
@@ -86,14 +86,14 @@ export class SendLedger {
     return this.#frames;
   }
 
-  /** The frames of a device, for a connection of it. The connection calls `close` on it when it ends. */
+  /** The frames of a device, for one connection of the device. The connection calls `close` when it ends. */
   open(locationId: string, deviceId: string): MacLedger {
     const mac = this.#mac(locationId, deviceId);
     mac.connections++;
     return mac;
   }
 
-  /** A Mac of this license has bound the location. Gives up the frames that were written to a Mac of another one. */
+  /** A Mac of this license has bound the location. Gives up the frames that were written to a Mac of another license. */
   bound(mac: MacLedger, licenseId: string): void {
     mac.licenseId = licenseId;
     const others = mac.entries.filter((entry) => isOfOther(mac, entry.licenseId));
@@ -112,7 +112,7 @@ export class SendLedger {
     this.#trim(mac);
   }
 
-  /** The Mac has the frame. Returns false when it was not waited for, which is harmless. */
+  /** The Mac has the frame. Returns false when the frame was not waiting for a confirmation, which is harmless. */
   confirm(mac: MacLedger, requestId: string): boolean {
     const entry = mac.find(requestId);
     if (entry === undefined) return false;
@@ -177,7 +177,7 @@ export class SendLedger {
     return confirmed;
   }
 
-  /** Another node has these frames now. The device may be back, with newer ones that only this node has. */
+  /** Another node has these frames now. The device may be back, with newer frames that only this node has. */
   forget(locationId: string, deviceId: string, requestIds: readonly string[]): void {
     const mac = this.find(locationId, deviceId);
     if (mac === undefined) return;
@@ -189,7 +189,7 @@ export class SendLedger {
   }
 
   /**
-   * Takes the frames of other nodes. They are older than all that were added here since the device connected. Returns those that were
+   * Takes the frames of other nodes, which are older than all frames added here since the device connected. Returns the frames that were
    * not here before.
    */
   adopt(locationId: string, deviceId: string, frames: readonly HandedFrame[]): LedgerEntry[] {
@@ -203,7 +203,7 @@ export class SendLedger {
     return adopted;
   }
 
-  /** Takes copies of frames of another node. They are newer than those that it sent before. */
+  /** Takes copies of frames of another node, which are newer than its earlier copies. */
   append(locationId: string, deviceId: string, frames: readonly HandedFrame[]): void {
     const mac = this.#mac(locationId, deviceId);
     this.#insertHanded(mac, frames);

@@ -57,7 +57,7 @@ const RENEW_MS = 3000;
 /** A connection whose lease was not confirmed for this long is disconnected, before the lease can expire in Redis. */
 const FENCE_MS = LEASE_TTL_MS - 2000;
 const FENCE_CHECK_TICKS = 10;
-/** After Redis lost its leases, every node restores its own within one round of renewals. Until then a lease proves nothing. */
+/** After Redis lost its leases, every node restores its own within one round of renewals. Until then, a lease proves nothing. */
 const PROOF_MS = RENEW_MS + 500;
 /** Most nodes restore their leases within this time, as soon as they receive the notice or reconnect. Until then nothing is written. */
 const RESTORE_MS = 1200;
@@ -569,7 +569,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
     }
   }
 
-  /** Redis lost leases: renews all of this node at once. Returns false when that has already happened for this loss. */
+  /** Redis lost leases: renews all leases of this node at once. Returns false when this loss was handled before. */
   #restoreAll(): boolean {
     const now = this.#clock.monotonic();
     if (now < this.#restoringUntil) return false;
@@ -600,7 +600,7 @@ class RedisSwitchboard implements Switchboard, BusHandler {
   }
 
   /**
-   * Restores the lease of this node when Redis has none for the location, or an older one. Resolves with false if this node has no such
+   * Restores the lease of this node when Redis has no lease for the location, or an older lease. Resolves with false if this node has no
    * lease. Another node may have restored a newer lease first, so the caller must read the owner again.
    */
   async #restore(locationId: LocationId, owner: StoredLease | undefined): Promise<boolean> {

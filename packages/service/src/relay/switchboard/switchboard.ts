@@ -62,8 +62,8 @@ export type BindOutcome =
       readonly lease: Lease;
       readonly displaced: boolean;
       /**
-       * Present when another node may hold frames that this device has not confirmed. Resolves once they are in the ledger of this node, or
-       * cannot be had. Never rejects.
+       * Present when another node may hold frames that this device has not confirmed. Resolves once the frames are in the ledger of this
+       * node, or are unavailable. Never rejects.
        */
       readonly unconfirmed?: Promise<void>;
     }
@@ -105,8 +105,8 @@ export async function untilReady(
 /** The statuses that this node reports to the CRM, as far as other nodes ask for them. */
 export interface StatusKeeper {
   /**
-   * Another node owns the location: ends the calls for it and records their results. Resolves with the number of milliseconds during
-   * which a call that timed out may still arrive at the CRM. Never rejects.
+   * Another node owns the location: ends the calls for the location and records their results. Resolves with the milliseconds for which a
+   * call that timed out may still arrive at the CRM. Never rejects.
    */
   endCalls(locationId: string): Promise<number>;
   /** Another node has accepted a request for the message: ends the reports of rejected requests for it. Never rejects. */
@@ -144,7 +144,7 @@ export class UncertainSendError extends EngineError {
   override readonly name = 'UncertainSendError';
 }
 
-/** `send` failed, and nothing was written: the engine cannot tell at the moment where the Mac is connected, or whether it is. */
+/** `send` failed, and nothing was written: the engine does not know now whether and where the Mac is connected. */
 export class OwnerUnknownError extends EngineError {
   override readonly name = 'OwnerUnknownError';
 }
