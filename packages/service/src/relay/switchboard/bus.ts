@@ -1,8 +1,8 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 
 import type { ReachResultFrame } from '@footbridge/protocol/frames';
-import type Sodium from 'sodium-native';
 
+import { NONCE, TAG, createBox, partsOf } from '../../platform/sealed-box.ts';
 import { sodium } from '../../platform/sodium.ts';
 import type { HandedFrame } from './send-ledger.ts';
 import type { BoundMac, DisconnectReason, MacQuery, ReportedStatus, RoutedFrame } from './switchboard.ts';
@@ -157,9 +157,7 @@ export type BusMessage =
  */
 export type WriteResult = 'written' | 'stale' | 'overloaded' | 'unproven' | 'late';
 
-const NONCE = 12;
 const PREFIX = 8;
-const TAG = 16;
 
 export interface BusCipher<Message = BusMessage> {
   seal(message: Message): Buffer;
@@ -176,7 +174,7 @@ export function createBusCipher<Message = BusMessage>(
   { purpose = 'bus v3', library = sodium }: { purpose?: string; library?: typeof sodium } = {},
 ): BusCipher<Message> {
   const key = Buffer.from(hkdfSync('sha256', nodeSecret, 'footbridge', purpose, 32));
-  const box = library === null ? opensslBox(key) : sodiumBox(library, key);
+  const box = createBox(key, library);
   const nextNonce = nonces();
   return {
     seal(message) {
@@ -193,55 +191,6 @@ export function createBusCipher<Message = BusMessage>(
       } catch {
         return undefined;
       }
-    },
-  };
-}
-
-interface SealedParts {
-  readonly nonce: Buffer;
-  readonly tag: Buffer;
-  readonly data: Buffer;
-}
-
-const partsOf = (sealed: Buffer): SealedParts => ({
-  nonce: sealed.subarray(0, NONCE),
-  tag: sealed.subarray(NONCE, NONCE + TAG),
-  data: sealed.subarray(NONCE + TAG),
-});
-
-/** ChaCha20-Poly1305 (RFC 8439). Both engines produce the same format. `open` throws when the tag does not verify under this key. */
-interface Box {
-  seal(into: SealedParts, plain: Buffer): void;
-  open(sealed: SealedParts): Buffer;
-}
-
-/** Costs a quarter of OpenSSL, which allocates two objects per message. */
-function sodiumBox(library: typeof Sodium, key: Buffer): Box {
-  return {
-    seal({ nonce, tag, data }, plain) {
-      library.crypto_aead_chacha20poly1305_ietf_encrypt_detached(data, tag, plain, null, null, nonce, key);
-    },
-    open({ nonce, tag, data }) {
-      const plain = Buffer.allocUnsafe(data.length);
-      library.crypto_aead_chacha20poly1305_ietf_decrypt_detached(plain, null, data, tag, null, nonce, key);
-      return plain;
-    },
-  };
-}
-
-function opensslBox(key: Buffer): Box {
-  const options = { authTagLength: TAG };
-  return {
-    seal({ nonce, tag, data }, plain) {
-      const cipher = createCipheriv('chacha20-poly1305', key, nonce, options);
-      cipher.update(plain).copy(data);
-      cipher.final();
-      cipher.getAuthTag().copy(tag);
-    },
-    open({ nonce, tag, data }) {
-      const decipher = createDecipheriv('chacha20-poly1305', key, nonce, options);
-      decipher.setAuthTag(tag);
-      return Buffer.concat([decipher.update(data), decipher.final()]);
     },
   };
 }
