@@ -4,11 +4,12 @@ import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
 import type { CRM } from '../crm/settings.ts';
 import type { Journal } from '../journal/journal-sql.ts';
-import type { Lease, Switchboard } from '../switchboard/switchboard.ts';
+import { leaseChecks } from '../switchboard/lease-fence.ts';
+import type { Switchboard } from '../switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';
 import type { StatusReports } from './report-statuses.ts';
 import type { STATUS } from './settings.ts';
-import { createStatusCalls } from './status-calls-http.ts';
+import { createStatusCalls } from './status-calls.ts';
 
 export interface StatusDeps {
   readonly suspects: Pick<Suspects, 'setAside'>;
@@ -61,9 +62,3 @@ export function openStatus(
   });
   return statuses;
 }
-
-/** How this node knows that it still owns a location. A single node need not ask. */
-export const leaseChecks = ({ isSingleNode }: Pick<Host, 'isSingleNode'>, switchboard: Switchboard) => ({
-  isCurrent: (lease: Lease) => switchboard.isCurrent(lease),
-  ...(!isSingleNode && { confirm: (lease: Lease) => switchboard.confirm(lease) }),
-});

@@ -1,4 +1,5 @@
-import type { Lease } from './switchboard.ts';
+import type { Host } from '../../platform/host.ts';
+import type { Lease, Switchboard } from './switchboard.ts';
 
 export interface LeaseChecks {
   /** What this node knows. */
@@ -41,3 +42,9 @@ export class LeaseFence {
     }
   }
 }
+
+/** How this node knows that it still owns a location. A single node need not ask. */
+export const leaseChecks = ({ isSingleNode }: Pick<Host, 'isSingleNode'>, switchboard: Switchboard) => ({
+  isCurrent: (lease: Lease) => switchboard.isCurrent(lease),
+  ...(!isSingleNode && { confirm: (lease: Lease) => switchboard.confirm(lease) }),
+});

@@ -2,7 +2,7 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
 import { succeeded } from '../../platform/retry/attempt.ts';
-import { createConversationCalls } from './conversation-calls-http.ts';
+import { createConversationCalls } from './conversation-calls.ts';
 import { createCrmClient } from '../crm/crm-client.ts';
 import type { HttpRequest } from '../crm/transport.ts';
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { succeeded } from '../../platform/retry/attempt.ts';
 import { createCrmClient } from '../crm/crm-client.ts';
-import { createStatusCalls } from './status-calls-http.ts';
+import { createStatusCalls } from './status-calls.ts';
 
 /** Reads a message's status from a CRM that responds with `body`. */
 async function read(body: unknown, status = 200) {

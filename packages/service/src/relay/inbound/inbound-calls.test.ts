@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { succeeded } from '../../platform/retry/attempt.ts';
 import type { CrmCall, CrmClient } from '../crm/crm-client.ts';
-import { createInboundCalls } from './inbound-calls-http.ts';
+import { createInboundCalls } from './inbound-calls.ts';
 
 const MESSAGE = {
   locationId: 'loc',
