@@ -130,7 +130,7 @@ describe('a Mac on which BlueBubbles runs', () => {
     await until(async () => (await doctor())['Full Disk'] === 'pass');
   });
 
-  it('setup again asks for nothing', async () => {
+  it('setup asks for nothing when it is repeated', async () => {
     const again = await command('setup');
     expect(again).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Your Mac is ready.') });
   });
@@ -142,7 +142,7 @@ describe('a Mac on which BlueBubbles runs', () => {
     await server.control.configure(DEFAULT_SETTINGS);
   });
 
-  it('setup needs a terminal to ask for a missing password', async () => {
+  it('setup fails without a terminal when the password is missing', async () => {
     await rm(passwordFile());
     expect(await doctor()).toMatchObject({ Password: 'fail' });
     const refused = await command('setup');

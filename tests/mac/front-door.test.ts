@@ -219,7 +219,7 @@ describe('a Mac, from nothing to ready and back', () => {
       expect(written).not.toContain(secret);
   });
 
-  it('setup again changes nothing and asks for nothing', async () => {
+  it('setup changes nothing and asks for nothing when it is repeated', async () => {
     const panes = await openedPanes();
     const again = await command(program, 'setup');
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Your Mac is ready.') });
@@ -229,7 +229,7 @@ describe('a Mac, from nothing to ready and back', () => {
     expect(await appState()).toEqual(app);
   });
 
-  it('starts again after a restart of the Mac', async () => {
+  it('the agent starts after a restart of the Mac', async () => {
     const since = await connectedSince();
     await macos.messages.restartMac();
     await until(async () => ![undefined, since].includes(await connectedSince()), {

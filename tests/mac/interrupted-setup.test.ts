@@ -49,7 +49,7 @@ describe('Control-C during the setup', () => {
     );
   });
 
-  it('during a macOS prompt ends the setup at once, and the next setup continues there', async () => {
+  it('during a macOS prompt ends the setup at once, and the next setup continues with that permission', async () => {
     await mac.macos.messages.configurePrivacy({ fullDisk: true });
     const first = setup();
     await first.reads('✔ Full Disk Access is on');

@@ -79,7 +79,7 @@ describe('launchd', () => {
     expect((await command('setup')).code).toBe(0);
   });
 
-  it('still restarts an agent after a second one with unusable settings failed beside it', async () => {
+  it('still restarts an agent after a second agent with unusable settings failed', async () => {
     const starts = await mac.macos.messages.appStarts();
     expect(await command('run', '--url', 'nonsense')).toMatchObject({ code: 3 });
     expect(await command('run')).toMatchObject({ code: 3 });

@@ -52,7 +52,7 @@ describe('the records of selftests', () => {
   });
 });
 
-it('a record with a number, an address or a text in it is rejected', () => {
+it('rejects a record with a number, an address or a text', () => {
   const [first] = records;
   const record = { ...first?.record };
   const read = (changed: object) => () => readRecord('changed', JSON.stringify({ ...record, ...changed }));

@@ -82,7 +82,7 @@ describe('footbridge-agent status names the state of the store', () => {
     ['corrupt', 'restart the Mac', (path) => writeFileSync(path, 'not a database '.repeat(1_000))],
     // Also the superuser, who may read every file of Linux, cannot open it.
     ['denied', 'Full Disk Access', (path) => mkdirSync(path)],
-  ])('%s, and messages arrive when it is readable again', async (state, text, put) => {
+  ])('%s, and messages arrive when the store is readable again', async (state, text, put) => {
     await arrives('Before');
     await replaceBy(put);
     await shows('store', state);
@@ -95,7 +95,7 @@ describe('footbridge-agent status names the state of the store', () => {
     await arrives('After');
   });
 
-  it('locked, while another program holds it for longer than the agent waits', async () => {
+  it('locked, while another program holds the lock for longer than the agent waits', async () => {
     const next = join(dirname(macos.storePath), 'next.db');
     const holder = openChatDb(next, 26);
     cleanup.add(() => holder.close());
@@ -137,7 +137,7 @@ describe('a message with unusual content arrives', () => {
     expect(running.service.received[0]?.chat.recipients).toEqual(members);
   });
 
-  it('without a file that is empty, and without one that is deleted before it is uploaded', async () => {
+  it('without an empty file, and without a file that is deleted before its upload', async () => {
     const attachment = { name: 'photo.jpg', mime: 'image/jpeg' };
     const empty = await macos.messages.write({
       from: ANNA,
@@ -177,7 +177,7 @@ describe('a message with unusual content arrives', () => {
   });
 });
 
-it('a full disk is named in the status, and messages arrive once when there is space again', async () => {
+it('status names a full disk, and messages arrive once when there is space again', async () => {
   const journal = new DatabaseSync(journalPath(running.config.dataDir));
   cleanup.add(() => journal.close());
   const tables = ['pending_row', 'seen', 'outbox', 'note'];

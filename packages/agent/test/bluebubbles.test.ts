@@ -64,7 +64,7 @@ async function fromAnna(text: string): Promise<{ guid: string; chatId: number }>
 }
 
 describe('the agent with BlueBubbles', () => {
-  it('registers with the capabilities of the engine, and labels those that are untested', async () => {
+  it('registers with the capabilities of the engine, and labels untested ones', async () => {
     const { service } = await start();
     expect(service.registrations[0]).toMatchObject({
       os: { name: 'macOS', version: '26.1' },
@@ -128,7 +128,7 @@ describe('the agent with BlueBubbles', () => {
     expect(services).toEqual(['iMessage', 'SMS']);
   });
 
-  it('passes on what people write', async () => {
+  it('reports what people write', async () => {
     const { service } = await start();
     const { guid } = await fromAnna('Hi');
     expect(await service.messageOf(guid)).toMatchObject({ text: 'Hi', sender: ANNA });

@@ -46,7 +46,7 @@ describe.each(ENGINES)('test texts on %s Messages', (engine) => {
     return { ...running, clock, canary, skipUntil, texts };
   }
 
-  it('reach neither the CRM nor the limits of the line, and the report says when one was last confirmed', async () => {
+  it('reach neither the CRM nor the limits of the line, and the report has the time of the last confirmed one', async () => {
     const { service, play, clock, canary, skipUntil, texts } = await start();
     await skipUntil(() => typeof canary()?.lastOkAt === 'string', 'a confirmed test text');
     const [text = ''] = await texts();
@@ -62,7 +62,7 @@ describe.each(ENGINES)('test texts on %s Messages', (engine) => {
     expect(await texts()).toHaveLength(3);
   });
 
-  it('are reported within five minutes when they do not arrive, and again when they do', async () => {
+  it('are reported within five minutes when they stop arriving, and again when they arrive', async () => {
     const { fail, heal, clock, canary, skipUntil } = await start();
     await skipUntil(() => typeof canary()?.lastOkAt === 'string', 'a confirmed test text');
     await fail('send_lost');

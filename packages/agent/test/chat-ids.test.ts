@@ -33,7 +33,7 @@ async function textsByMembers({ world }: RunningAgent): Promise<Record<string, s
 }
 
 describe('M11 after the message store was rebuilt', () => {
-  it('M11 an old chat_id does not lead to the chat that has its row now', async () => {
+  it('M11 an old chat_id does not lead to the chat that now has its row id', async () => {
     const first = await runAgent(cleanup);
     const anna = await first.play(person(ANNA, 'say'), { text: 'I am Anna' });
     await first.service.messageOf(anna.guid);

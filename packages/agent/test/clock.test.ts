@@ -123,7 +123,7 @@ it.each(['the service', 'a new message'])(
   },
 );
 
-it('T67 staged files stay while it is not known what time it is', async () => {
+it('T67 staged files are kept while the time is unknown', async () => {
   const folder = join(await tempDir(cleanup), 'staged');
   const old = join(folder, '00000000-0000-4000-8000-000000000000');
   await mkdir(old, { recursive: true });

@@ -136,7 +136,7 @@ describe('footbridge-agent', () => {
     expect(agent.logs.at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
   });
 
-  it('run ends when the device token cannot be saved, so that launchd starts it again', async () => {
+  it('run ends when the device token cannot be saved, so that launchd restarts the agent', async () => {
     const { url } = await service();
     const dir = await tempDir(cleanup);
     await mkdir(join(dir, 'device-token.json.new'));
@@ -209,7 +209,7 @@ describe('footbridge-agent', () => {
     expect(agent.logs.filter(({ msg }) => msg.includes('Debugger'))).toEqual([]);
   });
 
-  it('status does not say that texts can be sent while an agent with an old link state starts', async () => {
+  it('status ignores the link state of an earlier process while the agent starts', async () => {
     const scripted = await service();
     const agent = await started(scripted.url);
     const dir = agent.dataDir;
@@ -299,7 +299,7 @@ describe('footbridge-agent', () => {
     expect(scripted.statuses.map((status) => status.requestId)).not.toContain(requestId);
   });
 
-  it('M9 move needs an agent in the data folder, and another location than the present one', async () => {
+  it('M9 move requires an agent in the data folder and a new location', async () => {
     const dir = await tempDir(cleanup);
     const none = await command('move', 'location2', '--yes', '--data-dir', dir);
     expect(none).toMatchObject({ code: 1, err: expect.stringContaining('There is no agent') });

@@ -17,7 +17,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
     // On a Mac each send takes longer.
     const { restarts, most } = engine === 'simulated' ? { restarts: 5, most: 25 } : { restarts: 2, most: 8 };
 
-    it('M4 over several restarts sends nothing twice and passes on every inbound message once', async () => {
+    it('M4 over several restarts sends nothing twice and reports every inbound message once', async () => {
       const { service, agent, again } = await crashingAgent();
       const said: string[] = [];
       const sent: string[] = [];
@@ -92,7 +92,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
 describe('two agents in one data folder', () => {
   const crashingAgent = useCrashes('simulated', cleanup);
 
-  it('M2 cannot run: the second one exits with a message', async () => {
+  it('M2 do not both run: the second agent exits with a message', async () => {
     const { service, agent } = await crashingAgent();
     const second = new Agent({
       url: service.url,

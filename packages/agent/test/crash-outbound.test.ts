@@ -87,7 +87,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
     });
   });
 
-  describe('M4 kill -9 before a send that is equal to the one before it', () => {
+  describe('M4 kill -9 before a send with the same content as the previous send', () => {
     // On a Mac, the record of the previous send must not count as that of the interrupted one.
     const what = onMac ? 'not sent' : 'unknown';
     const repeated = onMac ? { status: 'delivered' } : UNKNOWN;

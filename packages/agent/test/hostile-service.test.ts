@@ -49,7 +49,7 @@ describe('a device token that cannot be sent', () => {
     expect(existsSync(join(dir, 'device-token.json'))).toBe(false);
   });
 
-  it('in the data folder does not end the start: the agent activates again, and doctor names it', async () => {
+  it('in the data folder does not stop the start: the agent activates again, and doctor names the token', async () => {
     const { url } = await service();
     const dir = await tempDir(cleanup);
     await saveToken(dir, { url, token: 'one\ntwo', license: '' });
@@ -82,7 +82,7 @@ describe('a device token that cannot be sent', () => {
   });
 });
 
-it('a response that never ends is not read to its end', async () => {
+it('a response that never ends is cut off', async () => {
   let sent = 0;
   let open = 0;
   const server = createServer((request, response) => {

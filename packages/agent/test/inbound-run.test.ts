@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { compareInbound } from './inbound-report.ts';
 import { runInbound } from './inbound-run.ts';
 
-it('I6 over kills, sleeps, rotations and a rebuilt store no inbound message is lost, doubled, altered or out of order', async () => {
+it('I6 kills, sleeps, rotations and a rebuilt store lose, double, alter and reorder no inbound message', async () => {
   const report = await runInbound({
     rows: 200,
     rotations: 8,
@@ -65,7 +65,7 @@ it('the comparison names every kind of difference', () => {
   });
 });
 
-it('the latency leaves out overlapping outages, and the time until the chat of an earlier message is known', () => {
+it('the latency excludes overlapping outages, and the time until the chat of an earlier message is known', () => {
   const message = (guid: string, chat: string, sender: string, members: readonly string[]) => ({
     guid,
     chat,

@@ -72,7 +72,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       });
     });
 
-    it('I3 that is a reply names the message it replies to', async () => {
+    it('I3 names the message to which it replies', async () => {
       const { service, play } = await run();
       const first = await play(person(ANNA, 'say'), { text: 'One' });
       const { guid } = await play(person(ANNA, 'say'), { text: 'Two', replyTo: first.guid });
@@ -169,7 +169,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(service.received.map((frame) => frame.text)).toEqual(['One', 'Two']);
     });
 
-    it('I5 is not missed when its row is joined to a chat later, and delays the chats of its sender only', async () => {
+    it('I5 is not missed when its row is joined to a chat later, and delays only the chats of its sender', async () => {
       const clock = new FakeClock(Date.now());
       const { service, play, storePath } = await run({ deps: { clock } });
       const one = await play(person(ANNA, 'say'), { text: 'One' });
@@ -253,7 +253,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(Math.abs((frame.voice?.duration_ms ?? 0) - voice.durationMs)).toBeLessThan(100);
     });
 
-    it('I8 that is a sticker is distinguished from a picture', async () => {
+    it('I8 is marked as a sticker or a picture', async () => {
       const { service, play } = await run();
       const { guid } = await play(person(ANNA, 'sticker'), { ...picture, name: 'poodle.png' });
       expect(await service.messageOf(guid)).toMatchObject({
@@ -262,7 +262,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       });
     });
 
-    it('that is late delays its own chat only', async () => {
+    it('delays only its own chat when it is late', async () => {
       const clock = new FakeClock(Date.now());
       const { service, play, filesArrive } = await run({ deps: { clock } });
       const late = await play(person(ANNA, 'say'), {
@@ -282,7 +282,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect((await service.messageOf(late.guid)).attachments).toHaveLength(1);
     });
 
-    it('that never arrives is left out after a timeout', async () => {
+    it('is omitted when it does not arrive before the timeout', async () => {
       const clock = new FakeClock(Date.now());
       const { service, play } = await run({ deps: { clock } });
       const { guid } = await play(person(ANNA, 'say'), {
@@ -316,7 +316,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect((await service.messageOf(guid)).attachments).toHaveLength(1);
     });
 
-    it('of a message that was unsent meanwhile is not sent, and neither is the message', async () => {
+    it('is not sent when its message was unsent meanwhile, and neither is the message', async () => {
       const clock = new FakeClock(Date.now());
       const { service, play, filesArrive } = await run({ deps: { clock } });
       const { guid } = await play(person(ANNA, 'say'), { attachments: [{ ...picture, delayMs: 2_000 }] });
@@ -417,7 +417,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect((await service.messageOf(guid)).reaction).toBeUndefined();
     });
 
-    it('F9 replaces the earlier one of the same person', async () => {
+    it('F9 replaces the earlier reaction of the same person', async () => {
       const { service, play, messages } = await run();
       const { chatId } = await play('/groups', { recipients: [ANNA, BERT] });
       const text = writeFooter('Nine?', { chat_id: chatId });

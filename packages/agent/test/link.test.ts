@@ -22,7 +22,7 @@ describe('registration', () => {
     expect(service.invalid).toEqual([]);
   });
 
-  it('M7 uses the license key once, keeps the device id and saves the token for its owner alone', async () => {
+  it('M7 uses the license key once, keeps the device id, and saves the token readable by its owner alone', async () => {
     const first = await runAgent(cleanup);
     const { service, config } = first;
     await first.agent.stop();
@@ -56,7 +56,7 @@ describe('registration', () => {
     expect(await agent.ended).toMatchObject({ state: 'away', code: 4503 });
   });
 
-  it('is given up when a new token is rejected too', async () => {
+  it('ends when a new token is rejected too', async () => {
     const service = await new ScriptedService().start();
     cleanup.add(() => service.stop());
     service.upgradeRejections = [{ status: 401 }, { status: 401 }, { status: 401 }];
@@ -69,7 +69,7 @@ describe('registration', () => {
     [403, 'LICENSE_INVALID'],
     [403, 'LICENSE_SUSPENDED'],
     [409, 'SEATS_EXHAUSTED'],
-  ])('M7 is given up when the activation fails with %s %s', async (status, code) => {
+  ])('M7 ends when the activation fails with %s %s', async (status, code) => {
     const service = await new ScriptedService().start();
     cleanup.add(() => service.stop());
     service.activations = [{ status, body: { code, seats: { used: 2, max: 2 } } }];
@@ -290,7 +290,7 @@ describe('frames', () => {
     expect(service.seqs).toEqual([...service.seqs].sort((a, b) => a - b));
   });
 
-  it('that were rejected are kept and redelivered with a new seq', async () => {
+  it('are kept after a rejection, and redelivered with a new seq', async () => {
     const { service, play } = await runAgent(cleanup);
     service.autoAck = false;
     const { guid } = await play(person(ANNA, 'say'), { text: 'Hello' });
@@ -310,7 +310,7 @@ describe('frames', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('that are too large for the service are set aside, and the others are sent', async () => {
+  it('are set aside when they are too large for the service, and the others are sent', async () => {
     const { service, play, logs } = await runAgent(cleanup);
     service.autoAck = false;
     const big = await play(person(ANNA, 'say'), { text: 'x'.repeat(50_000) });
@@ -335,7 +335,7 @@ describe('frames', () => {
     expect(text.replaceAll('€', '')).toBe('');
   });
 
-  it('from the service that are unknown or invalid are ignored', async () => {
+  it('are ignored when they are unknown or invalid', async () => {
     const { service } = await runAgent(cleanup);
     for (const text of [
       '{"type":"weather"}',

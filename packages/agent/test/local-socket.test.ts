@@ -94,7 +94,7 @@ describe('the selftest', () => {
       for (const secret of [guid, text, ANNA].filter(Boolean)) expect(written).not.toContain(secret);
   });
 
-  it('skips what needs a recipient, and names the code of what failed', async () => {
+  it('skips checks that need a recipient, and has the code of a failed check', async () => {
     const { config, play } = await runAgent(cleanup);
     const test = async (options: { to?: string }) => {
       const { steps } = await callAgent(config.dataDir, { call: 'selftest', options });

@@ -22,7 +22,7 @@ describe.each(ENGINES)('the mirror on %s Messages', (engine) => {
   const { run } = useEngine(engine, cleanup);
   const crashingAgent = useCrashes(engine, cleanup, MIRROR);
 
-  it('reports what the owner types, and no send of the agent', async () => {
+  it('reports texts that the owner types, and no send of the agent', async () => {
     const files = await serveFiles(cleanup, always(PNG, 'image/png'));
     const { service, play } = await run({ env: MIRROR });
     const sends = [

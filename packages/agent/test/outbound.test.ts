@@ -71,7 +71,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(await messages()).toEqual([]);
     });
 
-    it('F4 that consists of a footer only is not sent', async () => {
+    it('F4 is not sent when it consists of only a footer', async () => {
       const { service, messages } = await run();
       const message = writeFooter('  ', { is_group: false });
       const status = await service.statusOf(service.send({ message }).requestId);
@@ -165,7 +165,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(await messages()).toEqual([]);
     });
 
-    it('M4 that failed are sent by a second attempt, without the text that was sent before', async () => {
+    it('M4 are sent by a second attempt after a failure, without the text that was sent before', async () => {
       const { service, fail, heal, messages } = await run();
       const files = await serveFiles(cleanup, always(PNG, 'image/png'));
       await fail('file_refused');
@@ -229,7 +229,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(await messages()).toMatchObject([{ text: 'Congratulations', effect: name }]);
     });
 
-    it('that is not possible is rejected, and the text is not sent without it', async () => {
+    it('is rejected when it is not possible, and the text is not sent without it', async () => {
       const { service, messages } = await run();
       const cases = [
         [
@@ -303,7 +303,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(sentBy('iMessage', await messages())).toEqual([['Hello', 'failed']]);
     });
 
-    it('W1 is not changed for what SMS cannot carry, nor after a failure with another cause', async () => {
+    it('W1 does not change for content that SMS cannot carry, or after a failure with another cause', async () => {
       const { service, play, fail, heal, world } = await run();
       await fail('send_refused');
       expect((await service.statusOf(service.send({}).requestId)).error?.code).toBe(codes.send_refused);

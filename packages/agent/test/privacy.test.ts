@@ -13,7 +13,7 @@ afterEach(() => cleanup.run());
 const CANARY = 'canary7f3a';
 
 describe('private data', () => {
-  it('text, phone, token, key and file name are never in the log', async () => {
+  it('stays out of the log: text, phone, token, key and file name', async () => {
     const { service, play, logs, agent } = await runAgent(cleanup);
     const said = await play(person(ANNA, 'say'), {
       text: `${CANARY} said`,
@@ -49,7 +49,7 @@ describe('private data', () => {
     for (const status of service.statuses) expect(status.error?.message ?? '').not.toContain(CANARY);
   });
 
-  it('the text of a message is deleted from the journal when its job ends', async () => {
+  it('is deleted from the journal when the job ends', async () => {
     const { service, config, agent } = await runAgent(cleanup);
     await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
     await until(() => service.unacked.size === 0);
@@ -59,7 +59,7 @@ describe('private data', () => {
     expect(journal.includes('message-1')).toBe(true);
   });
 
-  it('the text is deleted from the write-ahead log while the agent runs', async () => {
+  it('is deleted from the write-ahead log while the agent runs', async () => {
     const { service, config } = await runAgent(cleanup, { env: { FOOTBRIDGE_HEALTH_SEC: '0.1' } });
     await service.statusOf(service.send({ message: `${CANARY} text` }).requestId);
     const files = () => readdirSync(config.dataDir).filter((name) => name.startsWith('journal.db'));

@@ -71,7 +71,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(service.statuses).toHaveLength(3);
     });
 
-    it('M2 is one queue for all kinds of jobs', async () => {
+    it('M2 has jobs of all kinds in one order', async () => {
       const { service, play, hold, release, queued, messages } = await run();
       const { guid, chatId } = await play(person(ANNA, 'say'), { text: 'Hello' });
       await hold();

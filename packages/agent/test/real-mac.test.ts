@@ -22,7 +22,7 @@ const start = (options: RunOptions = {}): Promise<RunningAgent> =>
   runAgent(cleanup, { mac: { home: macos.home, programs: macos.commands }, ...options });
 
 describe('the agent on a Mac', () => {
-  it('registers with the version of macOS and what the engine can do', async () => {
+  it('registers with the version of macOS and the capabilities of the engine', async () => {
     const { service } = await start();
     expect(service.registrations[0]).toMatchObject({
       os: { name: 'macOS', version: '26.1' },
@@ -51,7 +51,7 @@ describe('the agent on a Mac', () => {
     ]);
   });
 
-  it('passes on what people write, with late joins and bodies, in order, and not its own texts', async () => {
+  it('reports what people write in order, despite late joins and bodies, and none of its own texts', async () => {
     const { service } = await start();
     const delays = { join: 150, body: 300 };
     for (const text of ['One', 'Two', 'Three']) await macos.messages.write({ from: ANNA, text, delays });
@@ -105,7 +105,7 @@ describe('the agent on a Mac', () => {
     expect(await macos.messages.sent()).toEqual([]);
   });
 
-  it('M3 names the permission when macOS does not allow to control Messages', async () => {
+  it('M3 names the permission when macOS does not let the agent control Messages', async () => {
     await macos.messages.configure({ faults: [{ event: 'accounts', error: -1743 }] });
     const { service } = await start();
     const { requestId } = service.send({ phone: ANNA, message: 'Hello' });
@@ -116,7 +116,7 @@ describe('the agent on a Mac', () => {
     expect(await macos.messages.sent()).toEqual([]);
   });
 
-  it('has no text and no number in the arguments of a process or in its log', async () => {
+  it('has no text and no number in process arguments or in its log', async () => {
     const { service, logs } = await start();
     const { requestId } = service.send({ phone: '+15557654321', message: 'canary-text' });
     await service.statusOf(requestId);

@@ -303,7 +303,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.frames().flatMap((frame) => frame.attachments)).toEqual([]);
   });
 
-  it('are one message for a link and its preview, however many messages of other chats are between them', async () => {
+  it('are one message for a link and its preview, even with many messages of other chats between them', async () => {
     const bert = inbox.person('+15550100002');
     inbox.say({ text: 'Look: https://example.com/a' });
     for (let index = 0; index < 50; index += 1)
@@ -354,7 +354,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.texts()).toEqual(['New']);
   });
 
-  it('are not those that the owner sent, from any of the own addresses', async () => {
+  it('exclude messages that the owner sent from any own address', async () => {
     inbox.insert('handle', { id: 'me@example.com', service: 'iMessage' });
     inbox.say({ text: 'To myself', is_from_me: 1 });
     inbox.say({ text: 'To myself', handle_id: 2 });
@@ -363,7 +363,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.frames()).toMatchObject([{ text: 'From Anna', sender: ANNA }]);
   });
 
-  it('of a group that name no sender are skipped, and the log says so', async () => {
+  it('of a group without a sender are skipped, and the log says so', async () => {
     inbox.run("UPDATE chat SET style = 43, chat_identifier = 'chat1'");
     inbox.say({ text: 'Without a handle', handle_id: 0 });
     inbox.say({ text: 'From Anna' });
@@ -381,7 +381,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
       expect(Math.abs(Date.parse(sentAt) - inbox.clock.now())).toBeLessThan(5_000);
   });
 
-  it('I5 that wait for their chat hold back the chats of their sender, and no other one', async () => {
+  it('I5 that wait for their chat delay only the chats of their sender', async () => {
     const bert = inbox.person('+15550100002');
     const group = inbox.group([1, bert.handle]);
     const late = inbox.row({ text: 'Late in the group', handle_id: bert.handle });
@@ -460,7 +460,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
     expect(inbox.texts()).toEqual(['Look', 'Behind it', 'New store']);
   });
 
-  it('are not the copies of messages to an own address, by the address that they were sent to', async () => {
+  it('exclude the copies of messages to an own address', async () => {
     inbox.say({ text: 'To myself', destination_caller_id: ANNA });
     inbox.say({ text: 'From Anna', destination_caller_id: '+15550100000' });
     await inbox.pass(3_000);
@@ -507,7 +507,7 @@ describe.each(MACOS_VERSIONS)('inbound messages from a store of macOS %s', (maco
   });
 });
 
-it('I6 over many late rows, restarts, checkpoints and replaced stores none is lost, repeated, empty or out of order', async () => {
+it('I6 many late rows, restarts, checkpoints and replaced stores lose, repeat, empty and reorder no message', async () => {
   const inbox = await new Inbox(await tempDir(cleanup), 26).createStore().start();
   cleanup.add(() => inbox.stop());
   const random = seededRandom(42);

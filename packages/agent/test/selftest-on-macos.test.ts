@@ -13,7 +13,7 @@ const OWNER = '+15550100009';
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-it('the selftest names the program whose permissions macOS checks instead of the app, and the folders that Messages does not read', async () => {
+it('the selftest names the program that macOS checks instead of the app, and the folders that Messages does not read', async () => {
   const macos = await startSimulatedMacos();
   cleanup.add(() => macos.stop());
   const messages = await MacMessages.open({

@@ -61,7 +61,7 @@ describe('state frames', () => {
     expect(service.invalid).toEqual([]);
   });
 
-  it('the agent reports a change, 10 seconds after the last report at the earliest', async () => {
+  it('the agent reports a change at least 10 seconds after the last report', async () => {
     const { service, play, statesAfter } = await start();
     await play('/world', { permissions: { accessibility: false } });
     expect(await statesAfter(9_999)).toBe(1);
@@ -152,7 +152,7 @@ describe('state frames', () => {
     expect(await statusOf(next)).toMatchObject({ status: 'delivered' });
   });
 
-  it('the agent reports its state again after a reconnect, and still at most once in 10 seconds', async () => {
+  it('the agent reports its state again after a reconnect, but at most once in 10 seconds', async () => {
     const { service, clock, statesAfter } = await start();
     service.cut();
     await until(() => service.connected === 0);

@@ -65,7 +65,7 @@ async function outcome(locationId: string, fields: object): Promise<string> {
 
 const picture = { name: 'photo.png', mime: 'image/png', base64: PNG.toString('base64') };
 
-describe('over a link that is dead while it looks alive', () => {
+describe('over a dead link that looks alive', () => {
   it('M10 every message is sent once, in order, and reported as delivered', async () => {
     const location = 'deadlink';
     const proxy = await startFaultProxy({ to: service.url });

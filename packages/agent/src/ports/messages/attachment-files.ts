@@ -3,7 +3,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 
 /** Where Messages keeps its files. */
 export interface MessagesFolders {
-  /** What `~` stands for in a stored path. */
+  /** The folder that `~` means in a stored path. */
   readonly home: string;
   /** The folder that holds `chat.db` and every attachment. */
   readonly messages: string;
@@ -11,7 +11,7 @@ export interface MessagesFolders {
 
 /**
  * - `ready`: a regular file with content.
- * - `waiting`: not there yet, or still empty.
+ * - `waiting`: absent so far, or still empty.
  * - `refused`: not a file of Messages. It is never read.
  */
 export type FileState = 'ready' | 'waiting' | 'refused';
@@ -23,8 +23,8 @@ export function resolveAttachmentPath(stored: string, { home, messages }: Messag
 }
 
 /**
- * Checks that a path is a file inside the folder of Messages. A row of the store must not make the agent upload another file of
- * this Mac: no link leads out of the folder, and devices and sockets are not read.
+ * Checks that a path is a file inside the folder of Messages, because a row of the store must not make the agent upload any other file of
+ * this Mac. A link must not lead out of the folder. Devices and sockets are not read.
  */
 export function attachmentFileState(path: string, { messages }: MessagesFolders): FileState {
   if (path.includes('\0') || !isInside(path, messages)) return 'refused';

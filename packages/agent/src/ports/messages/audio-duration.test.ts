@@ -61,7 +61,7 @@ describe('the duration of a voice message', () => {
     expect(durationOf(bytes)).toBeUndefined();
   });
 
-  it('is unknown when the file is gone or a folder', () => {
+  it('is unknown when the file is missing or a folder', () => {
     expect(readAudioDuration(join(folder, 'nowhere'))).toBeUndefined();
     expect(readAudioDuration(folder)).toBeUndefined();
   });

@@ -1,20 +1,20 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** A longer list of chunks is not a voice message. */
+/** A file with more chunks is not a voice message. */
 const MAX_CHUNKS = 1_000;
 /** Forty minutes of AMR. */
 const MAX_AMR_BYTES = 4 * 1024 * 1024;
 const AMR_FRAME_MS = 20;
 const EDIT_COUNT_BYTES = 4;
 
-/** Bytes of an AMR frame without its first one, by frame type. Types that are missing here end the stream. */
+/** The size of an AMR frame without its first byte, by frame type. A type that is missing here ends the stream. */
 const AMR_SIZES = [12, 13, 15, 17, 19, 20, 26, 31, 5];
 const AMR_WB_SIZES = [17, 23, 32, 36, 40, 46, 50, 58, 60, 5];
 const AMR_EMPTY_FRAME = 15;
 
 /**
- * Returns the duration of an audio file in milliseconds, from its header: Core Audio (CAF), MPEG-4 or AMR, which is what voice
- * messages are. Returns undefined for any other file, and for one that is damaged or gone.
+ * Returns the duration of an audio file in milliseconds, from its header. Knows the formats of voice messages: Core Audio (CAF), MPEG-4 and
+ * AMR. Returns undefined for any other file, and for a damaged or missing file.
  */
 export function readAudioDuration(path: string): number | undefined {
   let fd: number | undefined;
@@ -29,7 +29,7 @@ export function readAudioDuration(path: string): number | undefined {
   }
 }
 
-/** Reads parts of a file. A part beyond its end is an error. */
+/** Reads parts of a file. Throws for a part beyond its end. */
 class FileBytes {
   readonly #fd: number;
   readonly size: number;
@@ -54,14 +54,14 @@ function durationOf(file: FileBytes): number | undefined {
   return start.startsWith('#!AMR\n') ? amrSeconds(file, 6, AMR_SIZES) : undefined;
 }
 
-/** A packet table counts packets and frames; without one all packets have the same size. */
+/** Uses the packet table, which counts packets and frames. Without a table, all packets have the same size. */
 function cafSeconds(file: FileBytes): number | undefined {
   const chunks = new Map<string, { at: number; size: number }>();
   let at = 8;
   for (let count = 0; count < MAX_CHUNKS && at + 12 <= file.size; count += 1) {
     const header = file.at(at, 12);
     const size = Number(header.readBigInt64BE(4));
-    // The last chunk can have the size −1: up to the end of the file.
+    // The size −1 of the last chunk means up to the end of the file.
     const length = size < 0 ? file.size - at - 12 : size;
     chunks.set(header.toString('latin1', 0, 4), { at: at + 12, size: length });
     at += 12 + length;
@@ -81,7 +81,7 @@ function cafSeconds(file: FileBytes): number | undefined {
   if (table === undefined) return (((data.size - EDIT_COUNT_BYTES) / packetBytes) * packetFrames) / rate;
   const [packets, frames] = [0, 8].map((place) => Number(file.at(table.at, 16).readBigInt64BE(place)));
   if (format.toString('latin1', 8, 12) !== 'opus') return (frames ?? 0) / rate;
-  // Encoders disagree on the unit of frames of Opus, and its packets tell their duration.
+  // Encoders disagree on the unit of Opus frames. The packets contain their duration.
   return ((packets ?? 0) * opusPacketMs(file.at(data.at + EDIT_COUNT_BYTES, 2))) / 1000;
 }
 

@@ -44,8 +44,8 @@ export class Chats {
   }
 
   /**
-   * Returns the group with exactly these recipients. Several can have the same members, for example one per service: those of
-   * `service` come first, then the one with the newest message. Returns `ambiguous` when that does not tell them apart.
+   * Returns the group with exactly these recipients. Several groups can have the same members, for example one per service. A group of
+   * `service` wins, then the group with the newest message. Returns `ambiguous` when neither decides.
    */
   group(recipients: readonly string[], service: ServiceName): ChatRow | 'ambiguous' | undefined {
     const wanted = new Set(recipients);
@@ -61,7 +61,7 @@ export class Chats {
     return newest.activity === second.activity ? 'ambiguous' : newest.chat;
   }
 
-  /** Returns the chats with this person alone: those of the service first, then those with the newest message. */
+  /** Returns the chats with this person alone: chats of the service first, then by their newest message. */
   direct(handle: string, service: ServiceName): ChatRow[] {
     const withPerson = this.#withMembers([handle]).filter((chat) => !chat.isGroup);
     const chats = this.#byActivity(withPerson).map(({ chat }) => chat);
@@ -106,7 +106,7 @@ export class Chats {
       rowid,
       key,
       isGroup,
-      // One person can be joined by several handles, one per service.
+      // A person can be joined to a chat by several handles, one per service.
       recipients:
         members.length > 0 || isGroup || identifier === undefined ? [...new Set(members)] : [identifier],
       service,

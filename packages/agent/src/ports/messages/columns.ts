@@ -10,8 +10,8 @@ export interface Selected {
 }
 
 /**
- * Writes SELECT lists with the columns that the store has, and NULL for the others: macOS versions differ, and even Macs with
- * the same version.
+ * Writes SELECT lists with the columns that the store has, and NULL for the others. The columns differ between versions of macOS, and even
+ * between Macs with the same version.
  */
 export class Columns {
   readonly #sql: Statements;
@@ -23,7 +23,7 @@ export class Columns {
     this.#sql = sql;
   }
 
-  /** Forgets the columns if an update of macOS changed the schema. Called before each read. */
+  /** Drops the cached columns if an update of macOS changed the schema. Call before each read. */
   refresh(): void {
     const version = Number(this.#sql.of('PRAGMA schema_version').get()?.['schema_version']);
     if (version === this.#version) return;

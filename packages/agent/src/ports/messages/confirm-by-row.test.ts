@@ -136,7 +136,7 @@ describe('the row of a send', () => {
     },
   );
 
-  it('that was sent, got an error and lost it again is sent', async () => {
+  it('that was sent, got an error and lost the error again is sent', async () => {
     let guid = '';
     const { result } = await confirm([
       [1, async () => void (guid = await writeSentWithError(22))],
@@ -145,7 +145,7 @@ describe('the row of a send', () => {
     expect(result).toEqual({ state: 'delivered', guid });
   });
 
-  it('that appears twice is one message: the first one', async () => {
+  it('is the first row when two rows appear', async () => {
     let first = '';
     const { result } = await confirm([
       [1, () => app.hold()],
@@ -158,7 +158,7 @@ describe('the row of a send', () => {
     expect(rows?.here).toHaveLength(2);
   });
 
-  it('in another chat is not taken for it, and the reason says so', async () => {
+  it('is not a row in another chat, and the reason says so', async () => {
     const elsewhere = own({ chat: { members: [BERT], service: 'iMessage' } });
     const { result } = await confirm([[1, () => write(elsewhere)]]);
     expect(result).toMatchObject({
@@ -221,7 +221,7 @@ describe('the row of a send', () => {
     expect(result).toEqual({ state: 'delivered', guid });
   });
 
-  it('is sent when the iPhone sends the same text to the same person and one of them fails', async () => {
+  it('is sent when the iPhone sends the same text to the same person and one of the two fails', async () => {
     const { result } = await confirm([
       [1, () => write(own({ error: 22 }))],
       [1, () => write(own())],
@@ -242,7 +242,7 @@ describe('the row of a send', () => {
     expect(result).toEqual({ state: 'delivered', guid });
   });
 
-  it('is not looked for in another store', async () => {
+  it('is not searched for in another store', async () => {
     const { result } = await confirm([
       [1, () => app.rebuild()],
       [2, () => write(own())],

@@ -8,7 +8,7 @@ import type { SentRows } from './own-rows.ts';
 import type { Outcome } from '../../outcome.ts';
 
 const POLL_MS = 100;
-/** The row of a send that went nowhere has no chat. A real one is joined to its chat within this time. */
+/** The row of a send that went nowhere has no chat. A real row is joined to its chat within this time. */
 const GHOST_MS = 5_000;
 
 export interface Confirmation {
@@ -20,7 +20,7 @@ export interface Confirmation {
   readonly budgetMs: number;
 }
 
-/** Waits until the store shows the outcome of a message that Messages got, or may have got. */
+/** Waits until the store shows the outcome of a message that Messages received or may have received. */
 export async function confirmByRow(
   { message, destination, since, budgetMs }: Confirmation,
   { store, clock }: { readonly store: MessageStore; readonly clock: Clock },

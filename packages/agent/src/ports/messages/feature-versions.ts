@@ -3,7 +3,7 @@ export const MIN_MACOS = { stickers: 15, stickerReactions: 15, emojiReactions: 2
 
 const ALWAYS = ['text', 'groups', 'attachments', 'voice', 'animations', 'replies', 'reactions'];
 
-/** Returns the capabilities of an engine that can do what a macOS version offers. */
+/** Returns the capabilities of an engine that can do everything that a macOS version offers. */
 export function capabilitiesSince(macos: string): string[] {
   const major = majorOf(macos);
   return [

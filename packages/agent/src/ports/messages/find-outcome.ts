@@ -6,9 +6,9 @@ import type { Outcome } from '../../outcome.ts';
 export const NOT_ON_IMESSAGE = 22;
 
 /**
- * Looks in the store for the outcome of a send after `since`, a position of the store. An own row with this content in this
- * conversation is the one, since the agent sends one message at a time. Without such a row the outcome stays unknown: Messages
- * may still be about to store it.
+ * Looks in the store for the outcome of a send after `since`, a position of the store. The agent sends one message at a time, so an own row
+ * with this content in this conversation belongs to the send. Without such a row the outcome stays unknown, because Messages may store it
+ * later.
  */
 export function findOutcome(
   store: MessageStore,
@@ -34,7 +34,7 @@ export function outcomeOfRows(rows: SentRows | undefined, store: Pick<MessageSto
     );
   if (states.some((state) => !state.finished || state.error === 0))
     return unknown('Messages is still sending');
-  // The message may have arrived: a failure would allow that it is sent again.
+  // The message may have arrived. A failure would allow another send.
   if (states.some((state) => state.sent))
     return unknown(`Messages sent the message and reported error ${failure.error} afterwards`);
   return {

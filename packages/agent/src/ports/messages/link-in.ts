@@ -1,8 +1,8 @@
 const SLASH = '/';
 
 /**
- * Returns the first link in a text, without its protocol and trailing slashes, or undefined if there is none. Takes linear time, unlike a
- * pattern such as `/+$`, because customers control the text.
+ * Returns the first link in a text, without its protocol and trailing slashes, or undefined without a link. Customers control the text, so
+ * this takes linear time, unlike a pattern such as `/+$`.
  */
 export function linkIn(text: string): string | undefined {
   const link = /(?:https?:\/\/|www\.)(\S+)/i.exec(text)?.[1];

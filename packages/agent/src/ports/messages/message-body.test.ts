@@ -67,7 +67,7 @@ describe('the body of a message', () => {
     ]);
   });
 
-  it('has the attachments that are left after a part was unsent', () => {
+  it('has the remaining attachments after a part was unsent', () => {
     const { parts } = decodeBody(unsentRow('trailing_unsends').body) ?? { parts: [] };
     expect(parts.length).toBeGreaterThan(0);
     for (const part of parts) expect(part.text === '' ? part.attachmentGuid : part.text).toBeTruthy();
@@ -81,7 +81,7 @@ describe('the body of a message', () => {
     });
   });
 
-  it('that is damaged is recovered by the place of its text, and marked', () => {
+  it('is recovered by the place of its text when it is damaged, and marked', () => {
     const whole = body('regular-text');
     const damaged = whole.subarray(0, whole.byteLength - 40);
     expect(decodeBody(damaged)).toMatchObject({ text: 'Haha yeah 😃', recovered: true });
@@ -165,7 +165,7 @@ describe('the summary of a message', () => {
     expect(cost.bytes).toBeLessThan(128 * size);
   });
 
-  it('that cannot be read says nothing', () => {
+  it('is empty when it cannot be read', () => {
     for (const blob of [Buffer.alloc(0), Buffer.from('bplist00'), body('regular-text')]) {
       expect(readSummaryInfo(blob)).toEqual({ retracted: [], edited: [] });
     }
@@ -173,7 +173,7 @@ describe('the summary of a message', () => {
 });
 
 describe('a decoder', () => {
-  it('that does not return is ended', () => {
+  it('is ended when it does not return', () => {
     const started = performance.now();
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
     const endless = (): never => {
@@ -200,7 +200,7 @@ describe('a decoder', () => {
     expect(hasBoundedTime(blob)).toBe(!needsLimit);
   });
 
-  it('that a busy machine stalls is not ended', () => {
+  it('is not ended when a busy machine stalls it', () => {
     const stalls = new Int32Array(new SharedArrayBuffer(4));
     let calls = 0;
     const stalled = (): string => {

@@ -9,7 +9,7 @@ export interface MessageBody {
   readonly mentions: readonly Mention[];
   /** Messages' own transcription of a voice message, since macOS 14. */
   readonly transcript: string | undefined;
-  /** The body is damaged and only its text was found, by its place in the bytes. Parts and mentions are missing. */
+  /** The body is damaged. Its text was found by its place in the bytes; parts and mentions are missing. */
   readonly recovered: boolean;
 }
 
@@ -41,14 +41,14 @@ export function decodeBody(bytes: Uint8Array): MessageBody | undefined {
   return run(() => describe(decodeRoot(blob))) ?? runMuted(() => recover(blob));
 }
 
-/** Above this size even loops that consume bytes can take too long. */
+/** Above this size, even a loop that consumes bytes can take too long. */
 const MAX_QUICK_BYTES = 1024;
-/** The start of an array or a struct in a type encoding, which the decoder reads without the highest bit. Arrays of bytes are quick. */
+/** The start of an array or a struct in a type encoding. The decoder ignores the highest bit. Arrays of bytes are quick to decode. */
 const COMPOUND_TYPE = /[[\xdb](?!\d+c\])|[{\xfb]/;
 
 /**
- * Whether the decoder cannot take long for these bytes: every loop consumes some, except over the elements of an array or a struct
- * that occupy none. Limiting the time costs more than decoding such a body.
+ * Whether the decoder is certainly quick for these bytes. Every loop consumes bytes, except a loop over elements of an array or a struct
+ * that occupy none. For such a body, a time limit would cost more than the decoding.
  */
 export function hasBoundedTime(blob: Buffer): boolean {
   return blob.byteLength <= MAX_QUICK_BYTES && !COMPOUND_TYPE.test(blob.toString('latin1'));
@@ -106,8 +106,8 @@ function runsOf(root: NSString): { text: string; attributes: ReadonlyMap<string,
 }
 
 /**
- * Finds the text of a damaged body. It follows the class name NSString, after the bytes 01 2B, with its length in bytes in
- * front: one byte, or 81 and two bytes, or 82 and four bytes, the lowest first.
+ * Finds the text of a damaged body. The text follows the class name NSString, the bytes 01 2B and its own length in bytes. The length is one
+ * byte, or 81 and two bytes, or 82 and four bytes, the lowest byte first.
  */
 function recover(blob: Buffer): MessageBody {
   const mark = blob.indexOf(Buffer.from([0x01, 0x2b]), blob.indexOf('NSString') + 1);

@@ -226,7 +226,7 @@ describe('the BlueBubbles engine', () => {
     expect(await calls('text')).toHaveLength(3);
   });
 
-  it('takes the row that the response names when the owner writes the same at that moment', async () => {
+  it('takes the row that the response names when the owner writes the same text at that moment', async () => {
     const messages = await open({ ...PATIENT, replyAfterRowMs: 60_000 });
     await server.control.configure({ notOnIMessage: [ANNA], rowMs: 200, sentMs: 200, timeScale: 1 });
     const result = toAnna(messages, text('Hello'));
@@ -439,7 +439,7 @@ describe('M3 the engine fails for certain, and nothing was sent', () => {
     expect(await performed()).toEqual([]);
   });
 
-  it('for a file that is gone', async () => {
+  it('for a missing file', async () => {
     const messages = await open();
     const gone = { path: '/does/not/exist', name: 'a.txt', mime: 'text/plain' };
     expect(await toAnna(messages, { kind: 'file', file: gone })).toMatchObject({
@@ -535,7 +535,7 @@ describe('a reaction', () => {
     expect(messages.store.ownReaction(target)).toMatchObject({ type: 'love' });
   });
 
-  it('fails when the server refuses it, and counts as pressed when that is not certain', async () => {
+  it('fails when the server certainly refused it, and otherwise counts as pressed', async () => {
     const messages = await open(IMPATIENT);
     const target = guidOf(await toAnna(messages, text('React to me')));
     await fail({ reply: { refuse: 'iMessage Private API Helper is not connected!' } });
@@ -570,7 +570,7 @@ describe('a reaction', () => {
 });
 
 describe('replies', () => {
-  it('are labelled until one appeared in its thread', async () => {
+  it('are labelled until a reply appeared in its thread', async () => {
     const messages = await open();
     const target = guidOf(await toAnna(messages, text('Question')));
     expect(messages.capabilities()).toContain('untested:replies');

@@ -44,7 +44,7 @@ export interface BlueBubblesOptions {
   readonly password: string;
   readonly memory: StoreMemory;
   readonly guard?: RowGuard | undefined;
-  /** Remembers what this Mac has shown that it can do. */
+  /** Remembers which features have worked on this Mac. */
   readonly features: StoreMemory;
   readonly clock: Clock;
   readonly log: Log;
@@ -59,7 +59,7 @@ const LIMITS: Limits = {
   recoveryMs: 30_000,
 };
 const CHECK_INTERVAL_MS = 30_000;
-/** How long after a send to look for copies: of another helper, or of a server that repeats the command. */
+/** How long after a send to look for copies, which a second helper or a server that repeats the command makes. */
 const COPY_MS = 60_000;
 const COPY_POLL_MS = 5_000;
 
@@ -68,15 +68,15 @@ interface SentMessage {
   readonly destination: Destination;
   /** The position of the store before the send. */
   readonly since: number;
-  /** The rows that were found then. Several of them have been reported as copies. */
+  /** The rows that the send found. Several rows have been reported as copies already. */
   readonly guids: readonly string[];
   /** Monotonic time. */
   readonly at: number;
 }
 
 /**
- * Messages through a BlueBubbles server on this Mac. Its store is read directly; the server, with its Private API, only sends and
- * reacts. The row in the store decides every outcome. The screen is not used.
+ * Messages through a BlueBubbles server on this Mac. The server, with its Private API, only sends and reacts. The agent reads the store of
+ * Messages itself, and the row in the store decides every outcome. The screen is not used.
  */
 export class BlueBubblesMessages implements Messages {
   readonly #options: BlueBubblesOptions;
@@ -93,7 +93,7 @@ export class BlueBubblesMessages implements Messages {
   #recent: SentMessage[] = [];
   #isSending = false;
 
-  /** Resolves when the server was checked. Rejects with an EngineRefusedError when it must not be used as it is set up. */
+  /** Resolves when the server was checked. Rejects with an EngineRefusedError when the settings of the server must be changed first. */
   static async open(options: BlueBubblesOptions): Promise<BlueBubblesMessages> {
     const macos = await readMacosVersion(options.programs.swVers);
     const client = new ServerClient(options);
@@ -167,7 +167,7 @@ export class BlueBubblesMessages implements Messages {
     if (refused !== undefined) return refused;
     const since = this.#positionNow();
     const { programs, clock } = this.#options;
-    // The row of this send may be there before its GUID is known.
+    // The row of this send may appear before its GUID is known.
     this.#isSending = true;
     const { outcome, guids } = await sendThroughServer(message, destination, {
       client: this.#client,
@@ -267,7 +267,7 @@ export class BlueBubblesMessages implements Messages {
     if (version !== undefined) this.#features.setVersions(`${this.#macos.build} ${version}`);
   }
 
-  /** The helper sends a reply without its thread when it cannot load the message. The text was received then. */
+  /** Learns whether replies work: the helper sends a reply without its thread when it cannot load the original message. */
   #learnReply(message: OutgoingMessage, result: Outcome): void {
     if (result.state === 'failed') return;
     const row = result.state === 'delivered' ? this.store.rowByGuid(result.guid) : undefined;
@@ -278,7 +278,7 @@ export class BlueBubblesMessages implements Messages {
     this.#options.log.warn({ event: 'bluebubbles.reply_lost', guid }, 'reply did not appear in its thread');
   }
 
-  /** A helper that is gone after a Tapback shows that Messages quit because of it. */
+  /** Learns that a Tapback made Messages quit: the helper is gone afterwards. */
   async #learnLostReaction(): Promise<void> {
     await this.#check();
     if (this.#server.state === 'ready') return;
@@ -286,14 +286,14 @@ export class BlueBubblesMessages implements Messages {
     this.#options.log.warn({ event: 'bluebubbles.reaction_lost' }, 'helper gone after a reaction');
   }
 
-  /** Reports each of the last messages of which there are copies, once. */
+  /** Reports each recent message that has copies, once. */
   #countCopies(): void {
     if (this.#isSending) return;
     try {
       const now = this.#options.clock.monotonic();
       this.#recent = this.#recent.filter((sent) => !this.#hasCopies(sent) && now - sent.at < COPY_MS);
     } catch (error) {
-      // Copies are only reported.
+      // An unreadable store delays only a report.
       if (!(error instanceof StoreUnavailableError)) throw error;
     }
   }
@@ -329,7 +329,7 @@ export class BlueBubblesMessages implements Messages {
   }
 }
 
-/** The first problem and what to do about it. */
+/** Returns the first problem, and what to do about it. */
 function reasonOf({ findings }: ServerCheck): string {
   const problem = findings.find(({ state }) => state === 'fail');
   if (problem === undefined) return '';

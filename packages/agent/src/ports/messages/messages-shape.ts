@@ -1,17 +1,17 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 
 /**
- * What Messages on this Mac looks like: names, kinds and shares, for the record of a selftest. Nothing in it has a text, a name, a
- * number or an id of a person.
+ * Describes Messages on this Mac by names, kinds and shares, for the record of a selftest. Contains no text, and no name, number or id of a
+ * person.
  */
 export interface MessagesShape {
   /** Returns the columns of the store by table. */
   tables(): Readonly<Record<string, readonly string[]>>;
   /** Returns the row of a message by column, or undefined when there is none. */
   row(guid: string): RowShape | undefined;
-  /** Compares the chats of the store with those that Messages offers to programs. */
+  /** Compares the chats in the store with the chats that Messages offers to programs. */
   liveChats(): Promise<LiveChats | ShapeFailure>;
-  /** Returns the program whose permissions macOS checks when the agent uses one, or undefined when the log of macOS does not show it. */
+  /** Resolves with the program whose permissions macOS checks for the agent, or with undefined when the log of macOS does not show it. */
   attribution(): Promise<Attribution | undefined>;
   /** Shows a message on the screen and describes the windows of Messages. Nothing is pressed. */
   windows(guid: string): Promise<WindowShape | ShapeFailure>;
@@ -45,7 +45,7 @@ export interface WindowShape {
   readonly language: string | null;
   /** The labels that the agent looks for, in the language of the system. Null: this macOS does not have the label. */
   readonly labels: Readonly<Record<string, string | null>>;
-  /** Without the list of conversations, and without the bubbles of other messages. */
+  /** All elements but the list of conversations and the bubbles of other messages. */
   readonly elements: readonly ElementShape[];
 }
 

@@ -52,7 +52,7 @@ export interface SimulationOptions {
 /** Error numbers in the rows of Messages. */
 const SEND_FAILED = 4;
 
-/** Faults that show only in the store: the press succeeds and no reaction appears. */
+/** Faults that show only in the store: the press succeeds, and no reaction appears. */
 const PRESSED_WITHOUT_EFFECT: ReadonlySet<string> = new Set(['EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE']);
 
 /**

@@ -18,19 +18,19 @@ export interface Messages {
   readonly store: MessageStore;
   /** Returns the newest snapshot. The engine refreshes it in the background. */
   environment(): Environment;
-  /** Returns what this engine can do on this Mac now, for the registration. A setting cannot add to it. */
+  /** Returns what this engine can do on this Mac now, for the registration. No setting can add a capability. */
   capabilities(): readonly string[];
   send(message: OutgoingMessage, destination: Destination, options?: SendOptions): Promise<Outcome>;
   /**
-   * Looks for the outcome of an earlier `send` that was interrupted, and may wait for it. `since` is the position of the store
-   * before it. The file may be gone. The result is `unknown` unless the store shows that the message was sent or failed, or the
-   * engine knows that the send did not begin. Nothing is sent.
+   * Looks for the outcome of an interrupted `send`, and may wait for it. Sends nothing. `since` is the position of the store before the
+   * send. The file may be gone. The outcome is `unknown` unless the store shows that the message was sent or failed, or the engine knows
+   * that the send did not begin.
    */
   outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome>;
   react(press: TapbackPress): Promise<PressResult>;
   /**
-   * Makes macOS ask the owner for a permission, unless it was decided before. Resolves when it is decided, or with `unknown` after
-   * 150 seconds. Absent in an engine that needs no permission.
+   * Makes macOS ask the owner for a permission, unless the owner decided before. Resolves with the decision, or with `unknown` after 150
+   * seconds. Absent in an engine that needs no permission.
    */
   requestPermission?(permission: Permission): Promise<PermissionState>;
   /** Absent in an engine that does not read the store and the screen of a Mac itself. */
@@ -42,7 +42,7 @@ export interface Messages {
   close(): void;
 }
 
-/** The permissions that macOS asks the owner for. Full Disk Access is not one of them: the owner grants it unasked. */
+/** The permissions that macOS asks the owner for. Full Disk Access is missing, because macOS never asks for it. */
 export const PERMISSIONS = ['automation', 'accessibility'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 export type PermissionState = 'granted' | 'denied' | 'unknown';
@@ -54,9 +54,9 @@ export interface Environment {
   readonly automation: boolean;
   /** Whether macOS granted the Accessibility permission. */
   readonly accessibility: boolean;
-  /** The engine reacts and sends effects without the screen, so it needs neither of the two. */
+  /** The engine reacts and sends effects without the screen, so it needs neither `automation` nor `accessibility`. */
   readonly withoutScreen?: true;
-  /** For the operator. What the engine does not know is absent. */
+  /** For the operator. Facts that the engine does not know are absent. */
   readonly report?: EnvironmentReport;
 }
 
@@ -96,20 +96,20 @@ export type OutgoingMessage<File = LocalFile> =
   | { readonly kind: 'voice'; readonly file: File; readonly durationMs?: number }
   | { readonly kind: 'sticker'; readonly file: File; readonly description?: string };
 
-/** A message to look for in the store, where only the name of its file is known. */
+/** A message to look for in the store. Only the name of its file is known. */
 export type ExpectedMessage = OutgoingMessage<Pick<LocalFile, 'name'>>;
 
 export interface SendOptions {
   /**
-   * Called when Messages got the message, or may have got it, before the engine looks for its row. Engines that do not know that
-   * moment never call it.
+   * Called when Messages received the message or may have received it, before the engine looks for its row. An engine that does not know
+   * that moment never calls it.
    */
   readonly onDispatched?: () => void;
-  /** Sends a file from this folder only, to find out whether Messages reads it. Engines that do not stage files ignore it. */
+  /** Sends a file from this folder only, to find out whether Messages reads the folder. Ignored by an engine that does not stage files. */
   readonly folder?: FileFolder;
 }
 
-/** Folders for files that Messages sends: its own, that of its container, and the owner's pictures, which the agent does not use. */
+/** Folders for files that Messages sends: its own folder, its container, and the owner's pictures, which only the selftest uses. */
 export const FILE_FOLDERS = ['messages', 'container', 'pictures'] as const;
 export type FileFolder = (typeof FILE_FOLDERS)[number];
 
@@ -163,8 +163,8 @@ export class StoreUnavailableError extends Error {
 export interface MessageStore {
   state(): StoreState;
   /**
-   * The number of this store. It grows when the store was rebuilt, restored or replaced and its row ids restart. Chat ids
-   * contain it: those of another generation are unknown (M11).
+   * Returns the number of this store, which grows when the store was rebuilt, restored or replaced and its row ids restart. A chat id
+   * contains this number, so chat ids of another generation are unknown (M11).
    */
   generation(): number;
   newestRowid(): number;
@@ -173,19 +173,19 @@ export interface MessageStore {
   /** Returns rows in insertion order. An edited or unsent message keeps its row. */
   rowsAfter(rowid: number, limit: number): StoredRow[];
   /**
-   * Returns the guids of the messages that people sent since this time, in insertion order. One without a valid date counts,
-   * unless a later row is older than this time. Reads every row of the store.
+   * Returns the guids of the messages that people sent since this time, in insertion order. A message without a valid date counts unless a
+   * later row is older than this time. Reads every row of the store.
    */
   guidsSince(time: number): string[];
   row(rowid: number): StoredRow | undefined;
   rowByGuid(guid: string): StoredRow | undefined;
   chat(id: number): Chat | undefined;
   /**
-   * Returns the group with exactly these recipients. Of several, one of `service` comes first, then the one with the newest
-   * message. Returns `ambiguous` when that does not tell them apart.
+   * Returns the group with exactly these recipients. Of several groups, a group of `service` wins, then the group with the newest message.
+   * Returns `ambiguous` when neither decides.
    */
   groupOf(recipients: readonly string[], service: ServiceName): Chat | 'ambiguous' | undefined;
-  /** Returns the chat with this person alone that a message of this service belongs to. */
+  /** Returns the chat with this person alone to which a message on this service belongs. */
   directChat(handle: string, service: ServiceName): Chat | undefined;
   /** Returns the newest messages and Tapbacks in the chats with this person alone, over all services, newest first. */
   history(handle: string, limit: number): StoredRow[];
@@ -200,11 +200,11 @@ export interface MessageStore {
 }
 
 /**
- * Decides whether a row is read, and knows which one is being read: a row that ends the agent twice is set aside (I10). Without one, every
- * row is read.
+ * Decides whether a row is read, and records which row is being read, so that a row that crashes the agent twice is set aside (I10).
+ * Without a guard, every row is read.
  */
 export interface RowGuard {
-  /** Returns undefined, without a call of `read`, for a row that is not read now. */
+  /** Returns the result of `read`, or undefined without calling it for a row that is not read now. */
   read<T>(guid: string, read: () => T): T | undefined;
 }
 
@@ -253,7 +253,7 @@ export interface StoredRow {
   readonly sentAt: number | undefined;
   /** False for group events: a member joined or left, the group was renamed. */
   readonly isMessage: boolean;
-  /** The guard did not let the content be read: only the ids, `chatId`, `fromMe` and `isMessage` are true (I10). */
+  /** The guard did not let the content be read. Only the ids, `chatId`, `fromMe` and `isMessage` are valid (I10). */
   readonly isNotRead?: true;
   /** The sender unsent the whole message. */
   readonly unsent: boolean;
@@ -267,9 +267,9 @@ export interface StoredRow {
   readonly isVoice: boolean;
   /** The id of the app that shows the message, for example `LINK_PREVIEW`. */
   readonly balloon: string | undefined;
-  /** The row is only the preview of a link; this is the guid of the text with the link. */
+  /** The guid of the text with the link, if the row is only the preview of a link. */
   readonly previewOf: string | undefined;
-  /** The rows of some attachments are not there yet. */
+  /** The rows of some attachments are still missing. */
   readonly expectsAttachments: boolean;
   readonly attachments: readonly StoredAttachment[];
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const FOLDER = new URL('../../../fixtures/bodies/', import.meta.url);
 
-/** For tests: real bodies with a few bytes changed, cut off, removed or repeated. The same seed gives the same bodies. */
+/** For tests: yields real bodies with a few bytes changed, cut off, removed or repeated. The same seed yields the same bodies. */
 export function* mutatedBodies(seed: number): Generator<Buffer, never> {
   const examples = readdirSync(FOLDER).map((name) => readFileSync(new URL(name, FOLDER)));
   const random = seededRandom(seed);
@@ -17,7 +17,7 @@ export function* mutatedBodies(seed: number): Generator<Buffer, never> {
   }
 }
 
-/** Returns a function for whole numbers from 0 up to its argument. */
+/** Returns a function that returns a random whole number from 0 to below its argument. */
 export function seededRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

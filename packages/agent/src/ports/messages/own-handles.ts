@@ -2,10 +2,10 @@ import { Columns } from './columns.ts';
 import { textOf } from './chats.ts';
 import type { Statements } from './statements.ts';
 
-/** Own addresses are read from the chats and from this many of the newest messages. */
+/** How many of the newest messages are searched for own addresses, besides all chats. */
 const NEWEST_MESSAGES = 500;
 
-/** Where the store names the addresses of this Mac. An account has its kind in front: `E:` for email, `P:` for phone. */
+/** The columns with addresses of this Mac. An account begins with its kind: `E:` for email, `P:` for phone. */
 const SOURCES = [
   { table: 'chat', column: 'account_login', limit: '' },
   { table: 'chat', column: 'last_addressed_handle', limit: '' },

@@ -2,21 +2,21 @@ import { chatRowOf } from './chat-ids.ts';
 import type { Destination, ExpectedMessage, MessageStore, StoredRow } from './messages.ts';
 
 const BATCH = 200;
-/** After an outage with more messages than this the rows of a send are not looked for any further. */
+/** The search for the rows of a send ends after this many rows. Only a long outage leaves more. */
 const MAX_ROWS = 20_000;
 
-/** The own rows that a send may have caused. The owner can write the same on another device at the same moment. */
+/** The own rows that a send may have caused. The owner can send the same text from another device at the same moment. */
 export interface SentRows {
   /** Rows with the content of the send in its conversation, oldest first. */
   readonly here: readonly StoredRow[];
   /** Rows with the content of the send in other conversations. */
   readonly elsewhere: readonly StoredRow[];
   /**
-   * Rows without content and chat that Messages does not send. macOS 26 writes one when it cannot address a group. Empty for a person:
-   * there, such a row comes from the owner.
+   * Rows without content and chat that Messages does not send. macOS 26 writes such a row when it cannot address a group. Empty for a
+   * person, because in a direct chat such a row comes from the owner.
    */
   readonly ghosts: readonly StoredRow[];
-  /** Whether all rows were read. If not, the row of the send may be missing. */
+  /** Whether all rows were read. Otherwise the row of the send may be missing. */
   readonly isComplete: boolean;
 }
 
@@ -75,7 +75,7 @@ function isSameContent(row: StoredRow, message: ExpectedMessage): boolean {
   return isText && fold(row.text) === fold(message.text);
 }
 
-/** A real row is also without chat and content at first, but Messages is still sending it then. */
+/** Whether a row was never sent. A real row also begins without chat and content, but Messages is still sending it. */
 function isGhost(row: StoredRow, store: MessageStore): boolean {
   if (row.chatId !== undefined || row.bodyState !== 'pending') return false;
   const state = store.sendState(row.guid);
@@ -106,7 +106,7 @@ function membersOf(
 ): { people: readonly string[]; isGroup: boolean } | undefined {
   if (destination.to === 'person') return { people: [destination.handle], isGroup: false };
   if (destination.to === 'group') return { people: destination.recipients, isGroup: true };
-  // The SMS to a person who is not on iMessage can be in a chat of its own. A group has no such twin.
+  // An SMS to a person who is not on iMessage can be in another chat with that person. A group has no such twin.
   const chat = store.chat(destination.chatId);
   return chat?.isGroup === false ? { people: chat.recipients, isGroup: false } : undefined;
 }

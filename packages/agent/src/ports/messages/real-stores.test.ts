@@ -119,7 +119,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
     expect(store.body('NOWHERE')).toBeUndefined();
   });
 
-  it('reads what is left of a message with unsent parts', () => {
+  it('reads the remaining parts of a message with unsent parts', () => {
     for (const name of ['leading_unsends', 'multiple_middle_adjacent_unsend', 'trailing_unsends']) {
       const { values, guids } = realRow(name);
       let row = message(values);
@@ -149,7 +149,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
     expect(suffixed('(415) 555-0100')).toBe('(415) 555-0100');
   });
 
-  it('takes the person of a direct chat for the sender of a row without a handle', () => {
+  it('takes the person of a direct chat as the sender of a row without a handle', () => {
     expect(message({ text: 'Hi', handle_id: 0 }).sender).toBe(ANNA);
     expect(message({ text: 'Hi', handle_id: 0 }, chat([ANNA, BERT])).sender).toBeUndefined();
     expect(message({ text: 'Hi', handle_id: 0, is_from_me: 1 }).sender).toBeUndefined();
@@ -178,7 +178,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
     expect(file(path, { uti: 'com.apple.coreaudio-format' })).toMatchObject({ mime: 'audio/x-caf' });
   });
 
-  it('waits for attachments whose rows are not there yet', () => {
+  it('expects attachments whose rows are still missing', () => {
     const row = message({ cache_has_attachments: 1, text: '\uFFFC' });
     expect(row.expectsAttachments).toBe(true);
     expect(attach(row, { filename: null }).expectsAttachments).toBe(false);
@@ -239,7 +239,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
   describe('of several groups with the same members', () => {
     const id = (rowid: number): number => chatIdOf(store.generation(), rowid);
 
-    it('finds the one with the newest message', () => {
+    it('finds the group with the newest message', () => {
       const [older, newer] = [chat([ANNA, BERT]), chat([ANNA, BERT])];
       message({ text: 'One' }, newer);
       expect(store.groupOf([BERT, ANNA], 'iMessage')).toMatchObject({ id: id(newer) });
@@ -247,7 +247,7 @@ describe.each(MACOS_VERSIONS)('chat.db of macOS %s', (macos) => {
       expect(store.groupOf([BERT, ANNA], 'iMessage')).toMatchObject({ id: id(older) });
     });
 
-    it('prefers the one of the service', () => {
+    it('prefers a group of the service', () => {
       const [sms, imessage] = [chat([ANNA, BERT], { service_name: 'SMS' }), chat([ANNA, BERT])];
       message({ text: 'One' }, imessage);
       message({ text: 'Two', service: 'SMS' }, sms);

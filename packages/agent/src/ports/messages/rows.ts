@@ -27,12 +27,12 @@ type Row = Record<string, SQLOutputValue>;
 export type MessageRow = Omit<StoredRow, 'chatId'> & { readonly chatRowid: number | undefined };
 
 const MACOS_EPOCH_MS = Date.UTC(2001, 0, 1);
-/** Later times are not dates: Messages stores 2^63 − 1 in some rows. */
+/** A later time is not a date: Messages stores 2^63 − 1 in some rows. */
 const LAST_DATE_MS = Date.UTC(2100, 0, 1);
 const TRANSFER_FINISHED = 5;
-/** In a text, where an attachment is. */
+/** Marks the place of an attachment in a text. */
 const ATTACHMENT_PLACEHOLDER = '\uFFFC';
-/** How far apart a text and its link preview can be, in messages of their chat. */
+/** How many messages of the chat can separate a text from its link preview. */
 const PREVIEW_ROWS = 20;
 const PREVIEW_MS = 10_000;
 
@@ -45,7 +45,7 @@ const MESSAGE = {
   handle_id: { column: 'handle_id' },
   service: { column: 'service' },
   sent_to: { column: 'destination_caller_id' },
-  // Nanoseconds since macOS 10.13, seconds before. Divided here: nanoseconds exceed the integers of JavaScript.
+  // Nanoseconds since macOS 10.13, seconds before. Divided in SQL, because nanoseconds exceed the safe integers of JavaScript.
   date_ms: {
     column: 'date',
     as: (date) => `CASE WHEN ${date} < 100000000000 THEN ${date} * 1000 ELSE ${date} / 1000000 END`,
@@ -65,7 +65,7 @@ const MESSAGE = {
   is_edited: { column: 'date_edited', as: isPositive },
 } as const satisfies Record<string, { column: string; as?: (column: string) => string }>;
 
-/** The columns that tell a received message and its time. */
+/** The columns by which a received message and its time are recognised. */
 const RECEIVED = {
   date_ms: MESSAGE.date_ms,
   is_from_me: MESSAGE.is_from_me,
@@ -95,7 +95,7 @@ const CHAT = { is_filtered: { column: 'is_filtered' } } as const;
 const HANDLE = { sender: { column: 'id' }, sender_as_typed: { column: 'uncanonicalized_id' } } as const;
 
 /**
- * A row can be joined to two chats. Its chat is the one that its sender is a member of, or else the older one. Uses min() because
+ * Selects the chat of a row that is joined to two chats: the chat whose member the sender is, or else the older chat. Uses min() because
  * SQLite 3.51, which is bundled with Node 22, cannot resolve `h` in a subquery inside ORDER BY.
  */
 const CHAT_OF_MESSAGE = `coalesce(
@@ -103,7 +103,7 @@ const CHAT_OF_MESSAGE = `coalesce(
             JOIN handle person ON person.ROWID = member.handle_id WHERE j.message_id = m.ROWID AND person.id = h.id),
           (SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
 
-/** MIME types of files that Messages stores with a uniform type identifier only. */
+/** The MIME types of files that Messages stores only with a uniform type identifier. */
 const MIME_BY_UTI: Readonly<Record<string, string>> = {
   'com.apple.coreaudio-format': 'audio/x-caf',
   'public.heic': 'image/heic',
@@ -113,7 +113,7 @@ const MIME_BY_UTI: Readonly<Record<string, string>> = {
   'com.apple.quicktime-movie': 'video/quicktime',
 };
 
-/** Reads the messages of a store. Rows change after they are inserted, so none is cached. */
+/** Reads the messages of a store. Caches no row, because rows change after they are inserted. */
 export class Rows {
   readonly #sql: Statements;
   readonly #columns: Columns;
@@ -129,7 +129,7 @@ export class Rows {
     this.#guard = guard;
   }
 
-  /** Returns the rows that fulfil a condition on `m`, oldest first. */
+  /** Returns the rows that match a condition on `m`, oldest first. */
   where(condition: string, ...values: SQLInputValue[]): MessageRow[] {
     this.#columns.refresh();
     return this.#sql
@@ -139,8 +139,8 @@ export class Rows {
   }
 
   /**
-   * Returns the guids of the messages that people sent since this time, in insertion order. One without a valid date counts,
-   * unless a later row is older than this time. In a store without dates there are none.
+   * Returns the guids of the messages that people sent since this time, in insertion order. A message without a valid date counts unless a
+   * later row is older than this time. Returns none for a store without dates.
    */
   guidsSince(time: number): string[] {
     if (!this.have(['date'])) return [];
@@ -230,13 +230,13 @@ export class Rows {
     return balloon === LINK_PREVIEW ? { ...result, previewOf: this.#linkOf(result) } : result;
   }
 
-  /** Messages stores some inbound rows without a handle. In a direct chat the other person wrote them. */
+  /** Returns the sender of an inbound row without a handle, which Messages sometimes stores: in a direct chat, the other person. */
   #otherIn(chatRowid: number | undefined, fromMe: boolean): string | undefined {
     const chat = fromMe || chatRowid === undefined ? undefined : this.#chats.byRowid(chatRowid);
     return chat?.isGroup === false ? chat.recipients[0] : undefined;
   }
 
-  /** Returns the guid of the text that a link preview belongs to. Messages stores the preview of a link in a row of its own. */
+  /** Returns the guid of the text that a link preview belongs to. Messages stores a link preview in its own row. */
   #linkOf(preview: MessageRow): string | undefined {
     if (preview.chatRowid === undefined) return undefined;
     const near = this.where(
@@ -315,7 +315,7 @@ export const WITHOUT_CONTENT = {
   attachments: [],
 } as const satisfies Partial<StoredRow>;
 
-/** Returns a row without its content, which may end the agent. */
+/** Returns a row without its content, which may crash the agent. */
 function notRead(row: Row): MessageRow {
   return {
     rowid: Number(row['rowid']),
@@ -328,10 +328,10 @@ function notRead(row: Row): MessageRow {
   };
 }
 
-/** The data of a link preview, stored as an attachment. */
+/** Ends the name of an attachment that holds the data of a link preview. */
 const PREVIEW_FILE = '.pluginPayloadAttachment';
 
-/** An attachment as joined to its message. Hidden ones are data that Messages does not show as a file. */
+/** An attachment as joined to its message. A hidden attachment is data that Messages does not show as a file. */
 interface JoinedAttachment {
   readonly file: StoredAttachment;
   readonly isHidden: boolean;
@@ -368,7 +368,7 @@ function readContent(row: Row, joined: readonly JoinedAttachment[]): Content {
     !isApp &&
     (joined.length < Math.max(guids.length, raw.split(ATTACHMENT_PLACEHOLDER).length - 1) ||
       (row['has_attachments'] === 1 && joined.length === 0));
-  // Also of a message with files only: its body names them.
+  // This also holds for a message that has only files, because its body names them.
   const isPending =
     raw === '' &&
     !(blob instanceof Uint8Array) &&

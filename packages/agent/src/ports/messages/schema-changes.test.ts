@@ -205,7 +205,7 @@ describe.each(MACOS_VERSIONS)('a store of macOS %s', (macos) => {
     ),
   });
 
-  it('is read without columns that were removed, and with others that were added', () => {
+  it('is read without removed columns and with added ones', () => {
     fc.assert(
       fc.property(change, ({ removed, added }) => {
         const db = openChatDb(':memory:', macos);

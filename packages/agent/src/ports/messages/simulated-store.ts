@@ -56,7 +56,7 @@ export interface SimulatedStoreOptions {
   readonly guard?: RowGuard | undefined;
 }
 
-/** Writes to a `chat.db` what Messages would write. */
+/** A `chat.db` with the rows that Messages would write. */
 export class SimulatedStore {
   readonly chats: ChatDb;
   readonly #db: DatabaseSync;

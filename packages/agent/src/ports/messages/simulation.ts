@@ -11,12 +11,12 @@ export interface Simulation {
   change(change: SimulationChange): void;
 }
 
-/** The simulation cannot do this: an unknown message, a person who is not in the chat, a group of one. */
+/** The simulation cannot do what was asked, for example because of an unknown message or a group of one. */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError';
 }
 
-/** What the people on the other side do. Every method throws a SimulationError when it is not possible. */
+/** The actions of the people on the other side. Every method throws a SimulationError for an impossible action. */
 export interface People {
   say(handle: string, message: PersonMessage): { guid: string; chatId: number };
   /** The owner of the Mac texts this person, on the Mac or on a phone. */

@@ -17,16 +17,16 @@ interface Anchor {
 interface Remembered {
   readonly generation: number;
   readonly file: string;
-  /** The oldest and the newest message and chat that were there. */
+  /** The oldest and the newest message and chat of the store. */
   readonly anchors: readonly Anchor[];
 }
 
 /**
- * Numbers the stores that this Mac has had: the number grows when Messages rebuilt its store, or when a store was restored
- * or replaced. A chat id contains it, so an id of another store is unknown and never another conversation (M11).
+ * Numbers the stores that this Mac has had. The number grows when Messages rebuilt its store, or when the store was restored or replaced. A
+ * chat id contains the number, so the id of a chat in another store is unknown and never names another conversation (M11).
  *
- * The store is the same while its file is the same and no remembered row id belongs to another message or chat. A deleted message
- * is not a sign of another store: Messages deletes old ones by itself.
+ * The store is the same while its file is the same and no remembered row id belongs to another message or chat. A deleted message does not
+ * show another store, because Messages deletes old messages by itself.
  */
 export class StoreGeneration {
   readonly #sql: Statements;
@@ -34,7 +34,7 @@ export class StoreGeneration {
   readonly #memory: StoreMemory;
   #known: Remembered | undefined;
   #saved: string | undefined;
-  /** What the store was like when it was compared last. */
+  /** The state of the store at the last comparison. */
   #compared: string | undefined;
 
   /** `file` returns an id of the store's file that differs after it was replaced. */
@@ -66,8 +66,8 @@ export class StoreGeneration {
   }
 
   /**
-   * A new generation must be saved before its chat ids are given out, else another store could get the same number. Newer anchors of
-   * the same store can wait for the next time.
+   * Saves a generation. A new one must be saved before its chat ids are used, because another store could get the same number. Newer anchors
+   * of the same store can wait until the next time.
    */
   #save(text: string, canWait: boolean): void {
     if (text === this.#saved) return;
@@ -79,7 +79,7 @@ export class StoreGeneration {
     }
   }
 
-  /** Differs after every commit, by this connection or another one. */
+  /** Returns a value that differs after every commit of this connection or another one. */
   #version(): string {
     const { data_version: others } = this.#sql.of('PRAGMA data_version').get() ?? {};
     const { own } = this.#sql.of('SELECT total_changes() AS own').get() ?? {};

@@ -28,7 +28,7 @@ export function tablesOf(sql: Statements): Record<string, string[]> {
   return tables;
 }
 
-/** Describes the row of a message. SQLite describes the values: no content reaches this process. */
+/** Describes the row of a message. SQLite itself describes the values, so that no content leaves it. */
 export function rowShapeOf(sql: Statements, guid: string): RowShape | undefined {
   const columns = tablesOf(sql)['message'] ?? [];
   const shapes = columns.map((column) => {

@@ -5,8 +5,8 @@ export interface SummaryInfo {
 }
 
 /**
- * Reads `message_summary_info`, a binary property list. One that cannot be read says nothing. Only the two lists of numbers are
- * read: a small property list can refer to the same large object thousands of times (T58).
+ * Reads `message_summary_info`, a binary property list. An unreadable list counts as empty. Only two lists of numbers are read, because a
+ * small property list can refer to the same large object thousands of times (T58).
  */
 export function readSummaryInfo(bytes: Uint8Array): SummaryInfo {
   try {
@@ -22,14 +22,14 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const TRAILER_BYTES = 32;
 const [INTEGER, ASCII, ARRAY, DICTIONARY] = [1, 5, 10, 13];
 
-/** An object: its kind, its number of bytes or items, and where they begin. */
+/** The kind of an object, the number of its bytes or items, and where they begin. */
 interface Head {
   readonly kind: number;
   readonly length: number;
   readonly start: number;
 }
 
-/** A property list whose root is a dictionary. Its methods throw when it is damaged. */
+/** A property list whose root is a dictionary. The methods throw when the list is damaged. */
 class PropertyList {
   readonly #bytes: Buffer;
   readonly #offsetBytes: number;
@@ -48,7 +48,7 @@ class PropertyList {
     if (this.#root.kind !== DICTIONARY) throw new Error('not a dictionary');
   }
 
-  /** Returns the integers of the list under a key, without anything else that is in it. */
+  /** Returns the integers in the list under a key, and skips other items. */
   numbersAt(key: string): number[] {
     const object = this.#valueOf(key);
     const list = object === undefined ? undefined : this.#head(object);

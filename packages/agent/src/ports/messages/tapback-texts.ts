@@ -71,8 +71,7 @@ export type TapbackDescription =
   | { readonly kind: 'sticker' };
 
 /**
- * Returns the text that Messages sends where a reaction cannot be shown as one. Modelled on the real texts; not for
- * parsing.
+ * Returns the text that Messages sends instead of a reaction to a device that cannot show it. Modelled on the real texts; not for parsing.
  */
 export function tapbackText(
   tapback: TapbackDescription,

@@ -46,7 +46,7 @@ export function targetPart(raw: string): number | undefined {
   return part === undefined ? undefined : Number(part);
 }
 
-/** Reactions to later parts of a message are not looked up without their part. */
+/** A lookup without `part` finds reactions to this many parts of a message. */
 const MAX_PARTS = 20;
 
 /** Returns the forms in which a reaction can refer to a part of a message, or without `part` to any part. */

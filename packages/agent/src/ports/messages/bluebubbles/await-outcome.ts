@@ -16,11 +16,11 @@ export interface Limits {
   readonly replyMs: number;
   /** How long to wait for the row, or for its outcome, after the response. */
   readonly rowAfterReplyMs: number;
-  /** How long to wait for the response once the row shows the outcome: it names the row, and another copy may follow. */
+  /** How long to wait for the response after the row shows the outcome. The response names the row, and a second copy may follow. */
   readonly replyAfterRowMs: number;
-  /** How long to look for a row after a refusal: the command may have been carried out nevertheless. */
+  /** How long to look for a row after a refusal, because the command may have been carried out nevertheless. */
   readonly certainMs: number;
-  /** How long to wait for the row of a call that was interrupted: the server goes on with it. */
+  /** How long to wait for the row of an interrupted call, which the server completes. */
   readonly recoveryMs: number;
 }
 
@@ -35,13 +35,13 @@ export interface Expected {
 
 export interface CallOutcome {
   readonly outcome: Outcome;
-  /** The GUIDs of the rows with this content in this conversation. More than one: it was sent more than once. */
+  /** The GUIDs of the rows with this content in this conversation. Several GUIDs mean that the message was sent several times. */
   readonly guids: readonly string[];
 }
 
 /**
- * Waits for the outcome of a call that sends. The row in the store decides; the response only tells which row it is, and which
- * failures are certain. Status 500 and 504 regularly follow a send.
+ * Waits for the outcome of a call that sends. The row in the store decides. The response only names the row, and shows which failures are
+ * certain. Status 500 and 504 regularly follow a successful send.
  */
 export async function awaitOutcome(
   call: Promise<Reply>,
@@ -90,8 +90,8 @@ function read(store: MessageStore, expected: Expected, reply: Reply | undefined)
 }
 
 /**
- * Leaves only the row that the response names, if it is one of them. The helper names the last message of the chat, which can be
- * an older one or one of another chat: such a GUID is ignored.
+ * Keeps only the row that the response names, if that row is among `rows`. The helper names the last message of the chat, which can be an
+ * older message or a message of another chat. Such a GUID is ignored.
  */
 function onlyNamed(rows: SentRows | undefined, reply: Reply | undefined): SentRows | undefined {
   const guid = reply?.kind === 'reply' ? guidIn(reply.data) : undefined;
@@ -99,7 +99,7 @@ function onlyNamed(rows: SentRows | undefined, reply: Reply | undefined): SentRo
   return rows === undefined || named.length === 0 ? rows : { ...rows, here: named };
 }
 
-/** The GUID of the message in `data`: of a message, or of the first message of a new chat. */
+/** Returns the GUID in `data`, which is a message or a new chat with its first message. */
 function guidIn(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return undefined;
   if (!('messages' in data)) return 'guid' in data ? data.guid : undefined;

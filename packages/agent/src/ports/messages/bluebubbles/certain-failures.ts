@@ -2,7 +2,7 @@ import type { Reply } from './server-client.ts';
 import { failed } from '../../../outcome.ts';
 import type { Failed } from '../../../outcome.ts';
 
-/** `error.message` of responses that the server gives before it gives Messages anything. All others can follow a send. */
+/** Errors that the server reports before it passes anything to Messages. Every other error can follow a send. */
 const BEFORE_ANY_SEND: readonly (readonly [pattern: RegExp, message: string])[] = [
   [/Private API is not enabled/, 'The Private API of BlueBubbles is turned off. Turn it on in its settings.'],
   [
@@ -12,7 +12,7 @@ const BEFORE_ANY_SEND: readonly (readonly [pattern: RegExp, message: string])[] 
   [/Failed to find all handles/, 'Messages does not know a recipient for this service.'],
 ];
 
-/** The same for messages to a chat. A call that starts a conversation looks for its chat after the send. */
+/** Such errors of a message to an existing chat. A call that starts a conversation looks for its chat only after the send. */
 const BEFORE_SEND_TO_CHAT: typeof BEFORE_ANY_SEND = [
   ...BEFORE_ANY_SEND,
   [/^Chat does not exist/, 'Messages does not have this chat open. Open it once in Messages.'],
@@ -46,7 +46,7 @@ function isUnread(reply: Reply): boolean {
 
 function refusalOf(reply: Reply, startsChat: boolean): Failed | undefined {
   if (reply.kind === 'unreachable') return notSent('BlueBubbles is not running. Start it on this Mac.');
-  // A path that the server does not have. The other kind of 404 is about a row, which may come later.
+  // The server does not have this path. The other kind of 404 is about a row, which may appear later.
   const error = reply.kind === 'reply' ? reply.error : '';
   if (reply.status === 404 && !/database/i.test(error))
     return notSent('BlueBubbles does not offer this call. Update it to 1.9 or newer.');

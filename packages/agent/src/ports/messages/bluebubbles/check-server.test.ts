@@ -155,7 +155,7 @@ describe('a check of BlueBubbles', () => {
 });
 
 describe('the engine', () => {
-  it('does not start without the Private API, and says why and what else works', async () => {
+  it('does not start without the Private API, and says why and which engine works', async () => {
     await server.control.configure({ privateApi: false });
     await expect(open()).rejects.toMatchObject({
       name: 'EngineRefusedError',
@@ -169,7 +169,7 @@ describe('the engine', () => {
     await expect(open()).rejects.toThrow('too old');
   });
 
-  it('starts without capabilities while the helper is not connected, and gets them when it is', async () => {
+  it('starts without capabilities, and gets them once the helper is connected', async () => {
     await server.control.configure({ helpers: 0 });
     const messages = await open();
     expect(messages.capabilities()).toEqual([]);
@@ -199,7 +199,7 @@ describe('the engine', () => {
   });
 });
 
-describe('what this Mac has shown', () => {
+describe('the experience with this Mac', () => {
   it('is forgotten after a day and with other versions', () => {
     let now = 0;
     const features = new Features(memory, { now: () => now });
@@ -229,7 +229,7 @@ describe('what this Mac has shown', () => {
     });
   });
 
-  it('includes when messages last went each way', () => {
+  it('includes when messages were last sent and received', () => {
     const week = 7 * 24 * 3600_000;
     const row = (fromMe: boolean, sentAt: number) => ({ fromMe, sentAt }) as StoredRow;
     const store = { newestRowid: () => 2, rowsAfter: () => [row(true, 1000), row(false, 2000)] };

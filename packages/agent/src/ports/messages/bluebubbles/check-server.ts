@@ -13,8 +13,8 @@ export const DEFAULT_BLUEBUBBLES_URL = 'http://127.0.0.1:1234';
 export interface ServerCheck {
   readonly findings: readonly Finding[];
   /**
-   * `ready`: it can send. `waiting`: it may become ready by itself. `refused`: its settings must be changed first, and the agent
-   * does not start with them.
+   * `ready`: the server can send. `waiting`: it may become ready by itself. `refused`: its settings must be changed first, and the agent
+   * does not start.
    */
   readonly state: 'ready' | 'waiting' | 'refused';
   readonly wrongPassword?: true;
@@ -24,9 +24,9 @@ export interface ServerCheck {
 }
 
 const PING_TIMEOUT_MS = 10_000;
-/** The server runs other programs to respond to it. */
+/** The server runs other programs before it responds. */
 const INFO_TIMEOUT_MS = 30_000;
-/** A version of the helper may lack some of them. */
+/** Fields that only the helper knows. A version of the helper may lack some of them. */
 const ACCOUNT_FIELDS = ['apple_id', 'active_alias', 'vetted_aliases', 'sms_forwarding_enabled'];
 const MIN_VERSION = [1, 9] as const;
 
@@ -89,7 +89,7 @@ export async function checkServer(client: ServerClient): Promise<ServerCheck> {
   };
 }
 
-/** Whether the helper responds. Unlike a whole check it starts no other programs, so it can be repeated often. */
+/** Whether the helper responds. Unlike `checkServer`, this starts no other programs, so it can be repeated often. */
 export async function isHelperAlive(client: ServerClient): Promise<boolean> {
   return isFromHelper(await client.get('/icloud/account', INFO_TIMEOUT_MS));
 }
@@ -101,7 +101,7 @@ function isFromHelper(reply: Reply): reply is Extract<Reply, { kind: 'reply' }> 
   return ACCOUNT_FIELDS.some((name) => name in fields);
 }
 
-/** The label of features that work on some Macs only, and what this Mac has shown. */
+/** Returns whether the features that work only on some Macs have worked on this Mac. */
 export function featureFindings(features: Pick<Features, 'state' | 'copies'>): Finding[] {
   const findings = (['replies', 'reactions'] as const).map((feature): Finding => {
     const check = feature === 'replies' ? 'Replies' : 'Reactions';
@@ -127,7 +127,7 @@ export function featureFindings(features: Pick<Features, 'state' | 'copies'>): F
 const RECENT_ROWS = 500;
 const QUIET_MS = 7 * 24 * 3600_000;
 
-/** When messages last went each way. Only the store shows whether Messages really sends and receives. */
+/** Returns when messages were last sent and received. Only the store shows whether Messages really does both. */
 export function activityFinding(
   store: Pick<MessageStore, 'newestRowid' | 'rowsAfter'>,
   now: number,

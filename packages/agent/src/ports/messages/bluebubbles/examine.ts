@@ -21,7 +21,7 @@ export interface ExamineOptions {
   readonly clock: Clock;
 }
 
-/** Returns everything that `doctor` says about BlueBubbles: the server, the features of this Mac, and recent messages. */
+/** Returns the findings of `doctor` about BlueBubbles: the server, the features of this Mac, and recent messages. */
 export async function examineBlueBubbles(options: ExamineOptions): Promise<Finding[]> {
   const { url, passwordFile, features, home, clock } = options;
   let password: string;
@@ -43,7 +43,7 @@ function activityOf(home: string, now: number): Finding {
     return activityFinding(store, now);
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    // The agent has its own permission, and reports the age of the newest message.
+    // The agent has a permission of its own, and reports the age of the newest message itself.
     if (error.problem === 'denied')
       return pass('Activity', 'not read: this Terminal has no Full Disk Access');
     return fail(

@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { StoreMemory } from '../store-generation.ts';
 
-/** What works on some Macs only: on macOS 26 the helper can lose replies and can make Messages quit at a Tapback. */
+/** A feature that works only on some Macs. On macOS 26, the helper can lose replies, and a Tapback can make Messages quit. */
 export type Feature = 'replies' | 'reactions';
 
 interface Experience {
@@ -22,14 +22,14 @@ interface Remembered {
   readonly copies?: { readonly count: number; readonly at: number };
 }
 
-/** After this many failures in a row a feature is not used. */
+/** After this many failures in a row, a feature is no longer used. */
 const MAX_FAILURES = 2;
-/** After this time it is tried again. */
+/** After this time, a failed feature is tried again. */
 const RETRY_MS = 24 * 3600_000;
 
 /**
- * What this Mac has shown that it can do. No call reports it, and version numbers do not show it: the first uses of a feature are the test,
- * and the row in the store is the result.
+ * Remembers which features work on this Mac. Neither a call nor a version number shows it. The first uses of a feature are the test, and the
+ * row in the store is the result.
  */
 export class Features {
   readonly #memory: StoreMemory;

@@ -15,15 +15,15 @@ export interface ReactDeps {
 
 const POLL_MS = 50;
 
-/** Codes for the kinds of reactions that no version of BlueBubbles can send. */
+/** The failures of reactions that no version of BlueBubbles can send. */
 const NOT_POSSIBLE = {
   emoji: failed('EMOJI_NOT_IN_RECENTS', 'BlueBubbles cannot send an emoji as a reaction. Nothing was sent.'),
   sticker: failed('STICKER_NOT_FEASIBLE', 'BlueBubbles cannot put a sticker on a message. Nothing was sent.'),
 } as const;
 
 /**
- * Sets or removes a reaction, and waits until the store shows it or the server has responded. The server does not toggle: the
- * state in the store selects between both.
+ * Adds or removes a reaction, and waits until the store shows the change or the server has responded. The server does not toggle, so the
+ * state in the store decides between adding and removing.
  */
 export async function react(press: TapbackPress, deps: ReactDeps): Promise<PressResult> {
   const { client, store, clock, limits } = deps;

@@ -10,7 +10,7 @@ const DECODERS = new Map([
   ['br', brotliDecompressSync],
 ]);
 
-/** Returns the text of a response, or undefined when it has more than `maxBytes`. A text that cannot be decompressed is empty. */
+/** Resolves with the text of a response, or with undefined above `maxBytes`. A response that cannot be decompressed has an empty text. */
 export async function readText(
   body: AsyncIterable<Uint8Array>,
   encoding: string | string[] | undefined,

@@ -19,7 +19,7 @@ function resolve(destination: Destination, chat?: Chat | 'ambiguous'): unknown {
 
 const person = (service: ServiceName): Destination => ({ to: 'person', handle: ANNA, service });
 
-describe('the address of a person', () => {
+describe('the recipient for a person', () => {
   it.each<[string, [ServiceName, ...ServiceName[]], ServiceName]>([
     [`iMessage;-;${ANNA}`, ['iMessage'], 'iMessage'],
     [`SMS;-;${ANNA}`, ['SMS'], 'SMS'],
@@ -46,7 +46,7 @@ describe('the address of a person', () => {
   });
 });
 
-describe('the address of a chat', () => {
+describe('the recipient for a chat', () => {
   it.each<[string, ServiceName]>([
     [`any;-;${ANNA}`, 'RCS'],
     [`any;-;${ANNA}`, 'SMS'],
@@ -56,7 +56,7 @@ describe('the address of a chat', () => {
   });
 });
 
-describe('the address of a group', () => {
+describe('the recipient for a group', () => {
   const group: Destination = { to: 'group', recipients: [ANNA, BERT], service: 'iMessage' };
 
   it('is its GUID, or the recipients of a new group', () => {

@@ -2,15 +2,15 @@ import type { Chat, Destination, MessageStore, ServiceName } from '../messages.t
 import { failed } from '../../../outcome.ts';
 import type { Failed } from '../../../outcome.ts';
 
-/** Whom the server is asked to send to: a chat by its GUID in the store, or people without such a chat. */
+/** The recipient of a call to the server: a chat by its GUID in the store, or people without a chat. */
 export type Recipient =
   | { readonly chatGuid: string; readonly service: ServiceName }
   | { readonly addresses: readonly string[]; readonly service: 'iMessage' | 'SMS' };
 
-/** The handles that the server is given. They are never part of a command line there. */
+/** The handles that the agent passes to the server, which never puts them into a command line. */
 const HANDLE = /^(?:\+?\d{3,15}|[^\s@;"'\\]+@[^\s@;"'\\]+\.[^\s@;"'\\]+)$/;
 
-/** A GUID is always taken from the store: since macOS 26 its form cannot be derived from the address. */
+/** Resolves a destination. The GUID always comes from the store: since macOS 26, it cannot be derived from the address. */
 export function resolveRecipient(destination: Destination, store: MessageStore): Recipient | Failed {
   if (destination.to === 'chat') {
     const chat = store.chat(destination.chatId);
@@ -34,8 +34,8 @@ export function resolveRecipient(destination: Destination, store: MessageStore):
 }
 
 /**
- * Whether the GUID of a direct chat makes Messages use this service. For `any` Messages decides itself: it prefers iMessage, and uses
- * SMS in a chat that never had anything else.
+ * Whether the GUID of a direct chat makes Messages use this service. For the prefix `any`, Messages decides: it prefers iMessage, and uses
+ * SMS in a chat that never had any other service.
  */
 function selects(chat: Chat, service: ServiceName): boolean {
   const [prefix] = chat.key.split(';');

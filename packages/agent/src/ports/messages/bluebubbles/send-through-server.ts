@@ -27,7 +27,7 @@ export interface ServerDeps {
 type Text = Extract<OutgoingMessage, { kind: 'text' }>;
 type Content = Text | { readonly kind: 'file'; readonly file: LocalFile; readonly isVoice?: boolean };
 
-/** Every call names it: without it the server uses AppleScript, which can send twice. */
+/** The method in every call. Without it the server uses AppleScript, which can send a message twice. */
 const METHOD = 'private-api';
 
 /** Sends a text or a file with one call, and takes the outcome from the row in the store. The call is never repeated. */
@@ -87,7 +87,7 @@ async function openFile(path: string): Promise<Blob | undefined> {
   }
 }
 
-/** Returns a failure for what no call of the server can send. Nothing is sent in another form. */
+/** Returns a failure for a message that no call of the server can send. The agent never sends another form of it. */
 function refuse(content: Content, recipient: Recipient, store: MessageStore): Failed | undefined {
   if (content.kind === 'file')
     return 'chatGuid' in recipient
@@ -99,7 +99,7 @@ function refuse(content: Content, recipient: Recipient, store: MessageStore): Fa
   if (content.replyTo === undefined) return undefined;
   const target = store.rowByGuid(content.replyTo);
   const chat = target?.chatId === undefined ? undefined : store.chat(target.chatId);
-  // The helper would send a text without its thread.
+  // For these, the helper would send the text without its thread.
   if (target === undefined || target.unsent || !('chatGuid' in recipient) || chat?.key !== recipient.chatGuid)
     return failed('TARGET_NOT_FOUND', 'The message to reply to is not in this chat. Nothing was sent.');
   return undefined;
@@ -111,14 +111,14 @@ function call(
   recipient: Recipient,
   { client, limits }: ServerDeps,
 ): Promise<Reply> {
-  // A lock of the server for calls under way, not an idempotency key: the journal prevents repeats.
+  // The server uses it as a lock during the call. It is not an idempotency key; the journal prevents repeats.
   const tempGuid = randomUUID();
   if (content.kind === 'file') {
     if (!('chatGuid' in recipient) || blob === undefined) throw new Error('A file needs an existing chat');
     const { name, mime } = content.file;
     const file = new File([blob], name, { type: mime });
     const fields = { chatGuid: recipient.chatGuid, tempGuid, name, method: METHOD, attachment: file };
-    // The server knows only this string.
+    // The server accepts only the string 'true'.
     return client.upload(
       '/message/attachment',
       content.isVoice === true ? { ...fields, isAudioMessage: 'true' } : fields,
@@ -132,7 +132,7 @@ function call(
   return client.post('/message/text', { ...fields, chatGuid: recipient.chatGuid, ...thread }, limits.replyMs);
 }
 
-/** The forms in which the row of a message can show its content. A voice message that is sent by SMS keeps its name. */
+/** Returns the forms that a message can have in its row. A voice message that is sent by SMS keeps the name of its file. */
 export function storedForms(message: ExpectedMessage): [ExpectedMessage, ...ExpectedMessage[]] {
   if (message.kind === 'text') return [message];
   const renamed = { ...message, file: { ...message.file, name: safeName(message.file) } };
@@ -141,7 +141,7 @@ export function storedForms(message: ExpectedMessage): [ExpectedMessage, ...Expe
     : [renamed];
 }
 
-/** The server takes the name for the name of a file in a folder. */
+/** Returns a name without folders: the server writes the file under this name. */
 function safeName({ name }: Pick<LocalFile, 'name'>): string {
   const base = basename(name.replaceAll('\\', '/')).replaceAll(/[\p{Cc}:]/gu, '_');
   return base === '' || base === '.' || base === '..' ? 'file' : base;

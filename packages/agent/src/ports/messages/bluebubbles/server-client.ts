@@ -3,9 +3,9 @@ import { Agent, FormData, request } from 'undici';
 
 import { readText } from './read-text.ts';
 
-/** A call that got a response of BlueBubbles, or none. */
+/** The result of a call to BlueBubbles. */
 export type Reply =
-  /** No connection was made, so nothing was asked of the server. */
+  /** No connection was made, so the server did not get the call. */
   | { readonly kind: 'unreachable' }
   /** The server may have carried the call out. */
   | {
@@ -17,7 +17,7 @@ export type Reply =
   | {
       readonly kind: 'reply';
       readonly status: number;
-      /** `error.message`. It can contain numbers and GUIDs, and is never passed on. */
+      /** `error.message`. Never passed on, because it can contain numbers and GUIDs. */
       readonly error: string;
       readonly data: unknown;
     };

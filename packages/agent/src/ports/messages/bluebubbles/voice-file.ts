@@ -9,7 +9,7 @@ import type { LocalFile } from '../messages.ts';
 const run = promisify(execFile);
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 64 * 1024;
-/** Opus, 24 kHz, mono: what Messages records itself. iPhones show PCM in the same container as 0 seconds long. */
+/** Opus, 24 kHz, mono, as Messages records it. An iPhone shows PCM in the same container with a duration of 0 seconds. */
 const FORMAT = ['-f', 'caff', '-d', 'opus@24000', '-c', '1', '-b', '32000'];
 const CAF_MAGIC = Buffer.from('caff');
 
@@ -17,8 +17,8 @@ const CAF_MAGIC = Buffer.from('caff');
 export const VOICE_NAME = 'Audio Message.caf';
 
 /**
- * Converts a recording with `afconvert`, a program of macOS, and passes it to `use`. The copy is removed afterwards. Resolves with
- * undefined when the recording cannot be converted.
+ * Converts a recording with `afconvert`, a program of macOS, and passes the converted file to `use`. Removes the file afterwards. Resolves
+ * with undefined when the recording cannot be converted.
  */
 export async function withVoiceFile<T>(
   afconvert: string,
@@ -27,7 +27,7 @@ export async function withVoiceFile<T>(
 ): Promise<T | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'footbridge-voice-'));
   try {
-    // The arguments of a process are public: they do not contain the name of the file.
+    // Other users can see the arguments of a process, so they do not contain the name of the recording.
     const extension = extname(file.name);
     const input = join(folder, `input${/^\.[a-z0-9]{1,5}$/i.test(extension) ? extension : ''}`);
     const path = join(folder, 'output.caf');

@@ -8,10 +8,10 @@ import type { Attribution } from '../messages-shape.ts';
 const run = promisify(execFile);
 /** The log of a Mac is large, so reading it takes seconds. */
 const LIMITS = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const;
-/** A line can be written later than the use of the permission. */
+/** The line may be written later than the permission is used. */
 const ATTEMPTS = 3;
 const PAUSE_MS = 2_000;
-/** A program without a responsible one is checked itself. */
+/** macOS checks the responsible program, or the program itself if there is none. */
 const JUDGED =
   /(?:responsible|accessing)=\{TCCDProcess: identifier=([^,}]+),[^}]*?(?:responsible_path|binary_path)=([^,}]+)/;
 const IN_APP = /\/Footbridge Agent\.app\/Contents\//;
@@ -19,8 +19,8 @@ const IN_APP = /\/Footbridge Agent\.app\/Contents\//;
 const IDENTIFIER = /^[A-Za-z][A-Za-z0-9._-]{0,79}$/;
 
 /**
- * Looks in the log of macOS for the program to which macOS attributed what a process did: its permissions decide. `log` is the path
- * of the program that reads the log. Resolves with undefined when there is no such line, or the owner may not read the log.
+ * Looks in the log of macOS for the program whose permissions macOS checked for a process. `log` is the path of the program that reads the
+ * log. Resolves with undefined when the log has no such line, or when the owner may not read the log.
  */
 export async function readAttribution(
   pid: number,

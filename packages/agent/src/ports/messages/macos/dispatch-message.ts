@@ -23,10 +23,10 @@ export interface DispatchDeps {
 }
 
 export type Dispatched =
-  /** Messages got the message, or may have got it. With `failure` it most likely did not: that is the outcome unless a row appears. */
+  /** Messages received the message or may have received it. `failure` is the outcome unless a row appears: most likely it did not. */
   { readonly state: 'dispatched'; readonly failure?: Failed } | Failed;
 
-/** An Apple event may wait for a permission prompt. macOS takes an unanswered prompt of two minutes for a denial. */
+/** An Apple event may wait for a permission prompt. After two minutes without an answer, macOS counts the prompt as denied. */
 const PROGRAM_TIMEOUT_MS = 150_000;
 const START_WAIT_MS = 20_000;
 
@@ -49,7 +49,7 @@ export async function dispatchMessage(
   }
 }
 
-/** Resolves with the number of an Apple event error when nothing was sent because of it. */
+/** Resolves with the number of the Apple event error that prevented the send, if there was one. */
 async function runProgram(
   message: OutgoingMessage,
   { to, service }: Target,
@@ -67,13 +67,13 @@ async function runProgram(
   const record: ProgramRecord = {
     path: lastDispatch.path,
     started: (pid) => {
-      // The program may have waited for an earlier one.
+      // The send may have been given up while the program waited for an earlier one.
       givenUp.throwIfAborted();
       lastDispatch.started(pid);
     },
   };
   const { lines, end } = await osascript.run(SEND, input, PROGRAM_TIMEOUT_MS, record);
-  // The record has lines of its own.
+  // The record also has lines that are not steps.
   const steps = (lines as readonly Partial<SendLine>[]).filter((line): line is SendLine => 'step' in line);
   const last = steps.at(-1);
   if (end === 'not_started')
@@ -86,7 +86,7 @@ async function runProgram(
   if (last?.step === 'unresolved') return unresolvedFailure(last.reason);
   if (last?.step === 'error') return last.number;
   if (end === 'stopped') return failed('IMESSAGE_ERROR', NO_RESPONSE);
-  // The program always reports what it did, so this was not it.
+  // The program always reports what it did, so another program ran.
   const failure = failed('IMESSAGE_ERROR', 'osascript did not run as expected. Nothing was sent.');
   return { state: 'dispatched', failure };
 }

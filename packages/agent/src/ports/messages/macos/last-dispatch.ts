@@ -7,20 +7,20 @@ import type { ExpectedMessage, OutgoingMessage } from '../messages.ts';
 import { parseLines } from './osascript.ts';
 import type { SendLine } from './programs/send.ts';
 
-/** Two readings of the boot time differ slightly: it is derived from the time of day and an uptime in whole seconds. */
+/** Two readings of the boot time differ slightly, because it is computed from the time of day and an uptime in whole seconds. */
 const BOOT_TOLERANCE_MS = 5_000;
 
 /**
- * - `nothing`: certainly no message was sent. Its program ended or never started, or the last program sent an earlier message.
+ * - `nothing`: certainly not sent. The program ended before the dispatch or never started, or the last program sent an earlier message.
  * - `running`: not known yet.
- * - `dispatched`: Messages received the message, or may have received it. Also returned when this Mac was restarted since.
- * - `unrecorded`: there is no record of it. A cleanup tool can remove the record, and a later send overwrites it.
+ * - `dispatched`: Messages received the message or may have received it. Also returned if this Mac was restarted since.
+ * - `unrecorded`: the message has no record. A cleanup tool can remove the record, and a later send overwrites it.
  */
 export type Progress = 'nothing' | 'running' | 'dispatched' | 'unrecorded';
 
 /**
- * What the last send program did, on disk: it outlives the agent, and so does the program. The file has the key of the content, the
- * process id of the program, and the lines that the program wrote.
+ * The record of the last send program, in a file, because the program can outlive the agent. The file has the key of the content, the process
+ * id of the program, and the lines that the program wrote.
  */
 export class LastDispatch {
   readonly path: string;
@@ -32,7 +32,7 @@ export class LastDispatch {
     this.#bootTime = bootTime;
   }
 
-  /** Call before the program starts. `position`: that of the store at this time. */
+  /** Call before the program starts. `position` is the position of the store at this time. */
   begin(message: OutgoingMessage, position: number): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const header = { content: contentKey(message), position, bootedAt: this.#bootTime() };
@@ -41,14 +41,14 @@ export class LastDispatch {
     writeFileSync(this.path, `${JSON.stringify(header)}\n`, { mode: 0o600, flush: true });
   }
 
-  /** Call before the program gets its input: without it, the program does nothing. */
+  /** Call before the program gets its input. Without input, the program does nothing. */
   started(pid: number): void {
     appendFileSync(this.path, `${JSON.stringify({ pid })}\n`);
   }
 
   /**
-   * Returns how far the send program got with this message. `since` is the position of the store before this send; names of files are
-   * not compared.
+   * Returns how far the send program got with this message. `since` is the position of the store before this send. File names are not
+   * compared.
    */
   progressOf(message: ExpectedMessage, since: number): Progress {
     const [header, started, ...steps] = this.#read() as [
@@ -57,7 +57,7 @@ export class LastDispatch {
       ...SendLine[],
     ];
     if (header?.content === undefined) return 'unrecorded';
-    // A power cut can lose the lines after the first one, or all of this record and leave an earlier one. It can also lose rows.
+    // A power cut can lose rows. It can also lose the later lines of this record, or all of it, which leaves an earlier record.
     if (header.bootedAt !== undefined && this.#wasRestartedSince(header.bootedAt)) return 'dispatched';
     if (header.position !== undefined && header.position < since) return 'nothing';
     if (header.content !== contentKey(message)) return 'unrecorded';

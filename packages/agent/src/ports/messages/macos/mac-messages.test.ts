@@ -90,7 +90,7 @@ describe('the engine for macOS', () => {
     });
   });
 
-  it('sends a file from one folder only when it is told to, and leaves nothing in the pictures', async () => {
+  it('sends a file from only one folder on request, and leaves nothing in the pictures', async () => {
     const anna = { to: 'person', handle: ANNA, service: 'iMessage' } as const;
     const photo = await file('photo.png');
     for (const folder of FILE_FOLDERS)
@@ -107,7 +107,7 @@ describe('the engine for macOS', () => {
     expect(existsSync(join(macos.home, 'Pictures/.footbridge'))).toBe(false);
   });
 
-  it('W1 says that a person is not on iMessage only when the row says so', async () => {
+  it('W1 reports that a person is not on iMessage only when the row shows it', async () => {
     await macos.messages.configure({ notOnIMessage: [ANNA] });
     expect(await toAnna(text('Hello'))).toMatchObject({ state: 'failed', notOnIMessage: true });
     expect(await toAnna(text('Hello'), 'SMS')).toMatchObject({ state: 'delivered' });

@@ -61,14 +61,14 @@ export interface MacMessagesOptions {
   readonly clock: Clock;
   /** Whether the owner allows UI automation. */
   readonly uiAutomation: boolean;
-  /** Whether the clock is right enough to delete old files. Default: it is. */
+  /** Whether the clock is right, so that old files may be deleted. Default: true. */
   readonly mayDelete?: () => boolean;
   readonly guard?: RowGuard | undefined;
 }
 
 /**
- * The Messages app of this Mac: its store is read directly, texts and files are sent with Apple events. Reactions, replies, effects
- * and new groups are done on the screen with Accessibility. What macOS does not offer fails, and nothing is sent in another form.
+ * The Messages app of this Mac. The agent reads its store directly, and sends texts and files with Apple events. Reactions, replies, effects
+ * and new groups are done on the screen with Accessibility. What macOS does not offer fails, and no other form is sent.
  */
 export class MacMessages implements Messages {
   readonly #options: MacMessagesOptions;
@@ -78,11 +78,11 @@ export class MacMessages implements Messages {
   readonly #stagingFolders: Readonly<Record<FileFolder, string>>;
   readonly #macos: string;
   readonly #build: string;
-  /** Whether macOS let the agent control Messages at its last send. Unknown before the first one. */
+  /** Whether macOS let the agent control Messages at the last send. Undefined before the first send. */
   #automation: 'granted' | 'denied' | undefined;
   /** The services that Messages was signed in to when the owner was asked for Automation. */
   #services: readonly ServiceName[] | undefined;
-  /** Whether macOS let the agent control the screen at its last action there. */
+  /** Whether macOS let the agent control the screen at the last action. */
   #accessibility: 'granted' | 'denied' | undefined;
   /** Aborted when the last send is given up. */
   #sending = new AbortController();
@@ -103,7 +103,7 @@ export class MacMessages implements Messages {
     this.#reader = new MacReader({ folders, memory, clock, guard });
     this.#osascript = new Osascript({ path: programs.osascript, clock });
     this.#lastDispatch = new LastDispatch(join(home, 'Library/Caches/Footbridge/last-send.jsonl'));
-    // Messages reads the first two. Whether it reads the third one depends on the version of macOS.
+    // Messages reads the first two folders. Whether it reads the third depends on the version of macOS.
     this.#stagingFolders = {
       messages: join(folders.messages, '.send-staging'),
       container: join(home, 'Library/Containers/com.apple.MobileSMS/Data/tmp/footbridge'),
@@ -131,7 +131,7 @@ export class MacMessages implements Messages {
     return {
       macos: this.#macos,
       automation: this.#options.uiAutomation,
-      // Each action checks the permission itself: it can be granted at any time.
+      // Each action checks the permission itself, because the owner can grant it at any time.
       accessibility: true,
       report: {
         build: this.#build,
@@ -170,7 +170,7 @@ export class MacMessages implements Messages {
       onDispatched,
       mayDelete: this.#options.mayDelete ?? (() => true),
     });
-    // Only a selftest uses it, so no later send would remove the file.
+    // Only a selftest uses this folder, so no later send would remove the file.
     if (folder === 'pictures') await rm(pictures, { recursive: true, force: true });
     if (result.state === 'delivered') this.#automation = 'granted';
     else if (result.code === 'AX_DENIED') this.#automation = 'denied';
@@ -178,7 +178,7 @@ export class MacMessages implements Messages {
   }
 
   outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome> {
-    // A send that is still waiting for Messages must not go on once its outcome is decided.
+    // A send that still waits for Messages must not continue once its outcome is decided.
     this.#sending.abort();
     const { clock } = this.#options;
     const deps = { store: this.store, clock, lastDispatch: this.#lastDispatch };
@@ -232,7 +232,7 @@ export class MacMessages implements Messages {
     try {
       return needsScreen(message, destination, this.#reader.store);
     } catch (error) {
-      // The send reports it.
+      // The send itself reports the unreadable store.
       if (error instanceof StoreUnavailableError) return false;
       throw error;
     }
@@ -251,7 +251,7 @@ const UI_AUTOMATION_DISABLED = failed(
   'Replies, effects, reactions and new groups are disabled on this Mac (FOOTBRIDGE_UI_AUTOMATION). Nothing was sent.',
 );
 
-/** Returns what an action on the screen showed about the permission. */
+/** Returns what an action on the screen showed about the Accessibility permission. */
 function accessibilityAfter(
   result: Outcome | PressResult,
   before: 'granted' | 'denied' | undefined,

@@ -31,7 +31,7 @@ export interface MacShapeDeps {
   readonly clock: Clock;
 }
 
-/** Messages on this Mac, without content. */
+/** Describes Messages on this Mac, without content. */
 export class MacShape implements MessagesShape {
   readonly #store: MacStore;
   readonly #osascript: ProgramRunner;

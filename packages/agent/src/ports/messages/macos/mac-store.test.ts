@@ -84,7 +84,7 @@ describe('the state of the store', () => {
     expect(open().state()).toBe('empty');
   });
 
-  it('is corrupt when the file is not a database, also while it is open', () => {
+  it('is corrupt when the file is not a database, even while the store is open', () => {
     writeFileSync(path, 'this is not a database, and longer than its header'.repeat(40));
     expect(open().state()).toBe('corrupt');
     rmSync(path);
@@ -186,7 +186,7 @@ describe('the watch', () => {
     expect(changes).toBe(before);
   });
 
-  it('announces by polling when there are no events, and always after a sleep', async () => {
+  it('announces new rows by polling without events, and always after a sleep', async () => {
     const clock = new FakeClock();
     let changes = 0;
     let hasChanged = false;

@@ -25,8 +25,8 @@ type Opened =
   | { readonly ok: false; readonly problem: StoreProblem };
 
 /**
- * The store of this Mac over its lifetime: opened when it can be read, and opened again after Messages replaced its file. A
- * reader that keeps the old file open would not notice that.
+ * The store of this Mac, opened when it can be read, and again after Messages replaced its file. A reader that kept the old file open would
+ * not notice the new one.
  */
 export class MacStore implements MessageStore {
   readonly #path: string;
@@ -54,8 +54,8 @@ export class MacStore implements MessageStore {
   }
 
   /**
-   * Opens the store if it is not open or if its file was replaced. Returns whether its content may have changed: SQLite counts
-   * the commits of other processes.
+   * Opens the store if it is not open or its file was replaced. Returns whether its content may have changed, by the count that SQLite
+   * keeps of the commits of other processes.
    */
   refresh(): boolean {
     if (!this.#opened.ok || this.#opened.file !== fileNow(this.#path)) this.#reopen();

@@ -17,8 +17,8 @@ const SQLITE_IOERR = 10;
 const SQLITE_CANTOPEN = 14;
 
 /**
- * Opens the store for reading. Never with `immutable`, which would leave out the rows in the write-ahead log. SQLite reports a
- * denied and an absent file in the same way, so the file is opened first.
+ * Opens the store for reading. Not with `immutable`, which would omit the rows in the write-ahead log. SQLite reports a denied and an absent
+ * file in the same way, so the file is opened without SQLite first.
  */
 export function openStore(path: string): OpenedStore {
   let db: DatabaseSync | undefined;
@@ -31,7 +31,7 @@ export function openStore(path: string): OpenedStore {
     return { ok: true, db, file };
   } catch (error) {
     db?.close();
-    // The statement cannot be wrong, so an error of its own means that the table is missing.
+    // The statement is valid, so SQLITE_ERROR means that the table is missing.
     return {
       ok: false,
       problem: sqliteCode(error) === SQLITE_ERROR ? 'empty' : (problemOf(error) ?? 'corrupt'),

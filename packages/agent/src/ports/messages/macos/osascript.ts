@@ -15,11 +15,11 @@ export interface OsascriptOptions {
 }
 
 export interface ProgramOutput {
-  /** The JSON objects that the program wrote, one a line, in order. Other output is left out. */
+  /** The JSON objects that the program wrote, one per line, in order. Other output is omitted. */
   readonly lines: readonly unknown[];
   /**
-   * `ended`: by itself. `stopped`: at its deadline, or by a signal; it did nothing after its last line. `overflowed`: it wrote too
-   * much, or could not be stopped; lines are missing. `not_started`: there is no such program.
+   * `ended`: the program ended by itself. `stopped`: it was stopped at its deadline or by a signal, and did nothing after its last line.
+   * `overflowed`: it wrote too much or could not be stopped, and lines are missing. `not_started`: the program does not exist.
    */
   readonly end: 'ended' | 'stopped' | 'overflowed' | 'not_started';
   /** The process in which it ran. */
@@ -39,7 +39,7 @@ const MAX_OUTPUT_BYTES = 1_000_000;
 const KILL_MS = 5_000;
 const SIZE_CHECK_MS = 100;
 
-/** Keeps the output of a program for the time after a crash. */
+/** Keeps the output of a program, so that it is there after a crash of the agent. */
 export interface ProgramRecord {
   readonly path: string;
   /** Called before the program gets its input. */
@@ -56,8 +56,8 @@ export class Osascript implements ProgramRunner {
   }
 
   /**
-   * Runs a program. Never rejects. The arguments of the process are constant; the input goes
-   * through stdin. With `record` the output is kept, and the program goes on when the agent dies.
+   * Runs a program. Never rejects. The arguments of the process are constant, and the input goes through stdin. With `record`, the output is
+   * kept, and the program continues when the agent dies.
    */
   run(program: JxaProgram, input: object, timeoutMs: number, record?: ProgramRecord): Promise<ProgramOutput> {
     const run = this.#last
@@ -74,7 +74,7 @@ export class Osascript implements ProgramRunner {
     record: ProgramRecord | undefined,
   ): Promise<ProgramOutput> {
     const path = record?.path ?? join(tmpdir(), `footbridge-${randomUUID()}`);
-    // A file instead of a pipe: a pipe without a reader would end the program.
+    // A file instead of a pipe, because a pipe without a reader would end the program.
     const file = openSync(path, 'a+', 0o600);
     try {
       const begin = fstatSync(file).size;
@@ -85,7 +85,7 @@ export class Osascript implements ProgramRunner {
       });
       const bytes = Math.max(0, fstatSync(file).size - begin);
       const isTooLong = bytes > MAX_OUTPUT_BYTES;
-      // By its descriptor: a cleanup tool may have removed the file while the program ran.
+      // Read by its descriptor, because a cleanup tool may have removed the file while the program ran.
       const lines = isTooLong ? [] : parseLines(readAt(file, begin, bytes));
       return {
         lines: end === 'not_started' ? [] : lines,
@@ -148,11 +148,11 @@ function stop({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }
 
-/** Returns the JSON objects in a text, one a line. */
+/** Returns the JSON objects in a text, one per line. */
 export function parseLines(text: string): unknown[] {
   return text.split('\n').flatMap(parseLine);
 }

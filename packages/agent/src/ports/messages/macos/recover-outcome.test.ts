@@ -57,7 +57,7 @@ async function writeOwn(message: { text: string; attachments?: (typeof PHOTO)[] 
 const deadPid = (): number => spawnSync(process.execPath, ['--version']).pid;
 
 describe('M4 an interrupted send', () => {
-  it('M4 was not made when the last program before it sent something else', async () => {
+  it('M4 was not made when the last program sent an earlier message', async () => {
     record.begin({ kind: 'text', text: 'Earlier' }, reader.store.position());
     record.started(process.pid);
     write('dispatching');
@@ -79,7 +79,7 @@ describe('M4 an interrupted send', () => {
     expect(await recovered()).toMatchObject(NOT_SENT);
   });
 
-  it('M4 was not made when its program ended before it', async () => {
+  it('M4 was not made when its program ended before the dispatch', async () => {
     record.begin(HELLO, reader.store.position());
     record.started(deadPid());
     expect(await recovered()).toMatchObject(NOT_SENT);
@@ -135,7 +135,7 @@ describe('M4 an interrupted send', () => {
     expect(await recovered()).toMatchObject({ state: 'unknown' });
   });
 
-  it('M4 is not mistaken for an earlier one whose program still runs', async () => {
+  it('M4 is not mistaken for an earlier send whose program still runs', async () => {
     record.begin({ kind: 'text', text: 'Earlier' }, reader.store.position());
     const output = openSync(record.path, 'a');
     record.begin(HELLO, reader.store.position());
@@ -184,7 +184,7 @@ describe('M4 an interrupted send without a record, which a cleanup tool can remo
     expect(await recovered(message)).toMatchObject(NOT_SENT);
   });
 
-  it('M4 was made when its row is there', async () => {
+  it('M4 was made when the store has its row', async () => {
     const outcome = recover();
     await writeOwn({ text: 'Hello' });
     expect(await clock.skipThrough(outcome)).toMatchObject({ state: 'delivered' });

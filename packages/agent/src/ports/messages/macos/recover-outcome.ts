@@ -12,9 +12,9 @@ import type { Outcome } from '../../../outcome.ts';
 const POLL_MS = 100;
 /** How long a program that outlived the agent may still run. */
 const PROGRAM_MS = 10_000;
-/** How long the row of a message may take that Messages got before the agent was interrupted. */
+/** How long to wait for the row of a message that Messages received before the agent was interrupted. */
 const ROW_MS = 30_000;
-/** The same for a message that, according to the record, Messages did not receive. */
+/** How long to wait for the row of a message that Messages did not receive, according to the record. */
 const UNLIKELY_ROW_MS = 5_000;
 
 export interface RecoveryDeps {
@@ -24,8 +24,8 @@ export interface RecoveryDeps {
 }
 
 /**
- * Returns the outcome of a send that was interrupted. The program that sends outlives the agent, so its progress and the row in the
- * store decide it.
+ * Resolves with the outcome of an interrupted send. The send program outlives the agent, so the outcome follows from its progress and from
+ * the row in the store.
  */
 export async function recoverOutcome(
   message: ExpectedMessage,
@@ -47,12 +47,12 @@ export async function recoverOutcome(
   return isNotSent ? NOT_SENT : result;
 }
 
-/** Messages stores each message within `ROW_MS`, so if there is no record, a store without any own row shows that nothing was sent. */
+/** Messages stores each message within `ROW_MS`, so without a record, a store without any own row proves that nothing was sent. */
 function isNothingStored(store: MessageStore, since: number): boolean {
   return isReadable(store.state()) && hasNoOwnRows(store, since);
 }
 
-/** Resolves when the program has ended or is sending, or after the timeout. */
+/** Resolves when the program has ended or dispatched the message, or after the timeout. */
 async function programProgress(progressNow: () => Progress, clock: Clock): Promise<Progress> {
   const deadline = clock.monotonic() + PROGRAM_MS;
   let progress = progressNow();

@@ -3,12 +3,12 @@ import type { Osascript } from './osascript.ts';
 import { REQUEST_PERMISSION } from './bundled-programs.ts';
 import type { PermissionInput, PermissionLine } from './programs/request-permission.ts';
 
-/** The question of macOS must never be cut off: macOS counts that as a denial. It gives up by itself after two minutes. */
+/** A prompt of macOS must not be cut off, because macOS would count that as a denial. The prompt ends by itself after two minutes. */
 const PROMPT_TIMEOUT_MS = 150_000;
 
 export interface PermissionResult {
   readonly state: PermissionState;
-  /** The services that Messages is signed in to, when it may be asked. */
+  /** The services that Messages is signed in to, if the agent may ask. */
   readonly services?: readonly ServiceName[];
 }
 

@@ -3,7 +3,7 @@ import type { SendInput } from './programs/send.ts';
 import { failed } from '../../../outcome.ts';
 import type { Failed } from '../../../outcome.ts';
 
-/** Whom Messages is asked to send to, and by which service. */
+/** The recipient of an Apple event, and the service. */
 export interface Target {
   readonly to: SendInput['target'];
   readonly service: ServiceName;
@@ -31,7 +31,7 @@ function noChat(destination: Destination): Failed {
   return failed('IMESSAGE_ERROR', 'The chat does not exist on this Mac. Nothing was sent.');
 }
 
-/** Since macOS 26 the store says `any;+;…` where Messages may say `iMessage;+;…`. It is never addressed as a direct chat. */
+/** Returns the ids that a group may have in Messages. Since macOS 26 the store has `any;+;…` where Messages may have `iMessage;+;…`. */
 function groupIds({ key }: Chat): string[] {
   const identifier = key.slice(key.lastIndexOf(';') + 1);
   return [...new Set([key, `any;+;${identifier}`, `iMessage;+;${identifier}`, `SMS;+;${identifier}`])].filter(

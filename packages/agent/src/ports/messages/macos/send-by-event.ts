@@ -23,17 +23,17 @@ export interface EventDeps extends Omit<DispatchDeps, 'position'> {
 const TEXT_BUDGET_MS = 30_000;
 const SMS_BUDGET_MS = 60_000;
 const FILE_BUDGET_MS = 60_000;
-/** For the row of a message that Messages most likely did not get. Rows appear within three seconds. */
+/** How long to wait for the row of a message that Messages most likely did not receive. Rows appear within three seconds. */
 const UNLIKELY_BUDGET_MS = 5_000;
 const MAX_FILE_BUDGET_MS = 20 * 60_000;
 const BYTES_PER_MS = 1_000;
 const NOT_STAGED = 'The file cannot be copied to a folder that Messages reads. Nothing was sent.';
-/** Errors of Messages that mean that it could not read the file. */
+/** The errors with which Messages reports that it could not read the file. */
 const FILE_ERRORS = /^error (25|34|41):/;
 
 /**
- * Sends a text or a file through Messages: resolves the recipient, sends once, and takes the outcome from the row in the store.
- * A message that may have been sent is never sent again.
+ * Sends a text or a file with an Apple event. Resolves the recipient, sends once, and takes the outcome from the row in the store. A message
+ * that may have been sent is never sent again.
  */
 export async function sendByEvent(
   message: OutgoingMessage,

@@ -22,7 +22,7 @@ const EVENT_ERRORS: Readonly<Record<number, { readonly code: StatusCode; readonl
 /** The errors that mean that Messages is not running. */
 const NOT_RUNNING: ReadonlySet<number> = new Set([-600, -609, -1712]);
 
-/** The errors with which an event is refused without being carried out. After others, Messages may have carried it out. */
+/** The errors with which Messages refuses an event. After any other error, Messages may have carried the event out. */
 const REFUSALS: ReadonlySet<number> = new Set([-1743, -1728, -1700, -600, -10004]);
 
 type UnresolvedReason = Extract<SendLine, { step: 'unresolved' }>['reason'];

@@ -271,7 +271,7 @@ describe('M3 Messages that', () => {
     expect(await sent()).toEqual([]);
   });
 
-  it('M3 is not started because open does not end: the send that was given up sends nothing later', async () => {
+  it('M3 is not started because open does not end: a send that was given up sends nothing later', async () => {
     await macos.messages.configure({ running: false });
     const folder = await tempDir(cleanup);
     await openWith({
@@ -420,7 +420,7 @@ describe('M3 a file', () => {
     expect(await sent()).toHaveLength(count);
   });
 
-  it('M3 for which the disk has no space fails, and leaves nothing behind', async () => {
+  it('M3 fails when the disk has no space, and leaves nothing behind', async () => {
     const message = await file('a.bin', 'x'.repeat(1_000_000));
     if (message.kind !== 'file') throw new Error('not a file');
     const { home, commands: programs } = macos;
@@ -444,7 +444,7 @@ describe('M3 a file', () => {
     expect([...stagedIn(first()), ...stagedIn(second())]).toEqual([]);
   });
 
-  it('M3 that is gone fails, and leaves nothing behind', async () => {
+  it('M3 fails when it is missing, and leaves nothing behind', async () => {
     const gone = await file('a.txt');
     if (gone.kind === 'file') rmSync(gone.file.path);
     expect(await send(gone)).toMatchObject(NOTHING_SENT);

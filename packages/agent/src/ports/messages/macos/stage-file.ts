@@ -4,16 +4,15 @@ import { basename, dirname, extname, join } from 'node:path';
 
 import type { LocalFile } from '../messages.ts';
 
-/** Messages refers to a staged file instead of copying it, and may upload it later. */
+/** How long a staged file is kept: Messages refers to the file instead of copying it, and may upload it later. */
 const KEPT_MS = 24 * 3_600_000;
 /** The limit of APFS is 255 bytes. */
 const MAX_NAME_BYTES = 240;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Copies a file to a folder that Messages may read: its sandbox keeps it out of all others. Each file has a folder of its own. The
- * bytes are copied without extended attributes, so that the copy is not in quarantine. Removes the files of earlier days, unless it is not
- * known what time it is.
+ * Copies a file to a folder that the sandbox of Messages lets it read. Each file gets a folder of its own. The bytes are copied without
+ * extended attributes, so that the copy is not in quarantine. Removes the files of earlier days if the time is known.
  */
 export async function stageFile(
   folder: string,
@@ -21,7 +20,7 @@ export async function stageFile(
   now: number | undefined,
 ): Promise<LocalFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // A link would lead the file, and the cleanup, to another place.
+  // A link would lead the file and the cleanup elsewhere.
   if (!(await lstat(folder)).isDirectory()) throw new Error('The staging folder is not a folder');
   if (now !== undefined) await sweepStaged(folder, now);
   const name = stagedName(file.name);
@@ -37,7 +36,7 @@ export async function stageFile(
   return staged;
 }
 
-/** Returns the name under which a file is staged: one that every file system accepts. */
+/** Returns the name under which a file is staged, which every file system accepts. */
 export function stagedName(name: string): string {
   const plain = basename(name.toWellFormed().replaceAll('\0', ''));
   if (plain === '' || plain === '.' || plain === '..') return 'attachment';

@@ -14,12 +14,12 @@ export interface WatchOptions {
 
 const DEBOUNCE_MS = 100;
 const POLL_MS = 2_000;
-/** A longer gap between two polls means that the Mac slept: events of that time are lost. */
+/** A longer gap between two polls means that the Mac slept and its events are lost. */
 const WAKE_MS = 10_000;
 
 /**
- * Calls `onChange` when the store may have new rows: after events of its folder, and by polling, because macOS stops sending
- * events after some sleeps. Returns a function that stops it.
+ * Calls `onChange` when the store may have new rows: after events of its folder, and after polls, because macOS stops sending events after
+ * some sleeps. Returns a function that stops watching.
  */
 export function watchStore({ folder, clock, refresh, onChange }: WatchOptions): () => void {
   const stopping = new AbortController();
@@ -37,7 +37,7 @@ export function watchStore({ folder, clock, refresh, onChange }: WatchOptions): 
     onChange();
   }
 
-  /** A failure counts as a change: the reader of the store fails in the same way, and reports it. */
+  /** Whether the store may have changed. A failure counts as a change, because the reader of the store fails in the same way and reports it. */
   function hasChanged(): boolean {
     try {
       return refresh();

@@ -45,7 +45,7 @@ async function start(macos: MacosVersion = 26): Promise<Scenario> {
 const PRESSED = { state: 'pressed' };
 
 describe.each(MACOS_VERSIONS)('on macOS %i, a Tapback', (macos) => {
-  it('is pressed once on its bubble, and the screen is left as it was', async () => {
+  it('is pressed once on its bubble, and the screen does not change otherwise', async () => {
     const mac = await start(macos);
     mac.screen.configure({ clipboard: 'of the owner' });
     expect(await mac.press()).toEqual(PRESSED);
@@ -255,7 +255,7 @@ describe('a Tapback', () => {
     expect(mac.screen.actions().presses).toHaveLength(1);
   });
 
-  it('that Messages puts on another message is reported', async () => {
+  it('fails when Messages puts it on another message', async () => {
     const mac = await start();
     mac.screen.configure({ press: 'hits_another_bubble' });
     expect(await mac.press()).toMatchObject({
@@ -265,7 +265,7 @@ describe('a Tapback', () => {
     expect(mac.screen.actions().presses).toHaveLength(1);
   });
 
-  it('is not a stray when the owner reacts to another message at the same moment', async () => {
+  it('does not fail when the owner reacts to another message at the same moment', async () => {
     const mac = await start();
     const target = mac.app.write({ from: ANNA, text: 'Other' }).guid;
     const chat = { members: [ANNA], service: 'iMessage' };
@@ -274,7 +274,7 @@ describe('a Tapback', () => {
     expect(await mac.press()).toEqual(PRESSED);
   });
 
-  it('M6 without a row is pressed, and not pressed again before its row can be there', async () => {
+  it('M6 counts as pressed without a row, and is not pressed again while its row may still appear', async () => {
     const mac = await start();
     mac.screen.configure({ press: 'has_no_effect' });
     expect(await mac.press()).toEqual(PRESSED);
@@ -286,7 +286,7 @@ describe('a Tapback', () => {
     expect(mac.store.ownReaction(mac.guid)).toEqual(LOVE);
   });
 
-  it('can be pressed again as soon as the row of an earlier press is there', async () => {
+  it('can be pressed again as soon as the row of an earlier press appears', async () => {
     const mac = await start();
     mac.screen.configure({ press: 'has_no_effect' });
     await mac.press();

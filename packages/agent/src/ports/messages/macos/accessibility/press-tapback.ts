@@ -29,14 +29,14 @@ export interface UnconfirmedPress {
 type ScreenTapback = Exclude<TapbackPress['tapback'], { kind: 'sticker' }>;
 
 const POLL_MS = 50;
-/** How long to wait for the row of a press. The caller waits further for the state that it wants. */
+/** How long to wait for the row of a press. Afterwards the caller waits for the requested state. */
 const CLASSIC_ROW_MS = 3_000;
 const EMOJI_ROW_MS = 1_000;
-/** The row of a press can be this late. A second press before it would undo the first one. */
+/** The row of a press can be this late. A second press before the row would undo the first. */
 const LATE_ROW_MS = 30_000;
 const NEW_ROWS = 200;
 
-/** Presses a Tapback once, and looks for its row. Returns a failure when the row is one of another message. */
+/** Presses a Tapback once, and looks for its row. Resolves with a failure when the row belongs to another message. */
 export async function pressTapback(press: TapbackPress, deps: TapbackDeps): Promise<PressResult> {
   const { tapback, targetGuid } = press;
   if (tapback.kind === 'sticker')
@@ -103,7 +103,7 @@ async function findRow(
     const rows = newReactions(store, since);
     if (rows.some((row) => isOn(press, row))) return 'here';
     if (clock.monotonic() >= deadline) {
-      // Only now: the owner can react to another message on the phone at the same moment.
+      // Checked only at the end, because the owner can react to another message on the phone at the same moment.
       return rows.some((row) => isOf(tapback, row)) ? 'elsewhere' : 'nowhere';
     }
     await clock.sleep(POLL_MS);

@@ -14,7 +14,7 @@ export interface ScreenDeps {
 }
 
 export type ScreenResult =
-  /** The press was made, or may have been made. With `failure` it most likely was not: that is the outcome unless a row appears. */
+  /** The press was made or may have been made. `failure` is the outcome unless a row appears: most likely it was not made. */
   | { readonly state: 'dispatched'; readonly failure?: Failed }
   | (Failed & { readonly reason?: RefusalReason });
 
@@ -23,8 +23,8 @@ export const SCREEN_LIMITS: ScreenLimits = { idleSec: 3, idleWaitSec: 20, showSe
 const PROGRAM_TIMEOUT_MS = 90_000;
 const START_WAIT_MS = 20_000;
 /**
- * Accessibility errors that mean that the element does not exist or does not have the action. Some applications return them
- * although they performed the action.
+ * Accessibility errors of an element that does not exist or does not have the action. Some applications return them although they performed
+ * the action.
  */
 const NOT_PERFORMED: ReadonlySet<number> = new Set([-25200, -25201, -25202, -25205, -25206, -25211]);
 
@@ -70,7 +70,7 @@ async function runProgram(
   if (last?.step === 'refused') return { ...refusedFailure(last.reason, action), reason: last.reason };
   if (last?.step === 'error') return accessibilityFailure(last.number, action);
   if (end === 'stopped') return generalFailure('Messages could not be reached in time.', action);
-  // The program always reports what it did, so this was not it.
+  // The program always reports what it did, so another program ran.
   return { state: 'dispatched', failure: generalFailure('osascript did not run as expected.', action) };
 }
 

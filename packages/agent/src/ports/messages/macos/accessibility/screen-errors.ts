@@ -4,11 +4,11 @@ import { failed } from '../../../../outcome.ts';
 import type { Failed } from '../../../../outcome.ts';
 import type { RefusalReason } from '../programs/screen-lines.ts';
 
-/** What is done on the screen. */
+/** An action on the screen. */
 export type ScreenAction = 'reaction' | 'reply' | 'effect' | 'new_group';
 
 const NO_LABEL =
-  'This version of macOS names a control of Messages in another way than the agent expects. Report it with the version of macOS.';
+  'This version of macOS gives a control of Messages another name than the agent expects. Report it with the version of macOS.';
 
 const REASONS: Readonly<Record<RefusalReason, string>> = {
   not_trusted:
@@ -24,21 +24,21 @@ const REASONS: Readonly<Record<RefusalReason, string>> = {
   not_shown: 'Messages did not show the conversation.',
   not_selected: 'Messages did not select the message.',
   several_selected: 'Messages selected several messages.',
-  differs: 'Messages shows another message than the one in its store.',
+  differs: 'Messages shows another message than its store has.',
   no_label: NO_LABEL,
   no_action: 'Messages does not offer this action for the message.',
   no_picker: 'The picker in Messages did not open.',
   state_differs: 'Messages shows another state of the reaction than its store has. Try again later.',
   no_emoji: 'Messages does not offer this emoji.',
   no_composer: 'The text field of Messages was not found or does not accept the text.',
-  draft: 'The text field of Messages has a text of a person. Send or delete it on the Mac.',
+  draft: 'The text field of Messages has a text that a person typed. Send or delete it on the Mac.',
   no_reply_mode: 'Messages did not open the thread.',
   other_recipients: 'Messages did not accept exactly these recipients.',
   no_effect: 'Messages did not show the effect.',
   not_in_front: 'Another application came to the front.',
 };
 
-/** The code of a failure that has no code of its own. */
+/** The code of a failure without a code of its own. */
 const GENERAL: Readonly<Record<ScreenAction, StatusCode>> = {
   reaction: 'PICKER_FAILED',
   effect: 'PICKER_FAILED',
@@ -53,7 +53,7 @@ const TARGET_REASONS: ReadonlySet<RefusalReason> = new Set([
   'differs',
 ]);
 
-/** Returns the failure for a program that refused. Nothing was pressed and nothing was sent. */
+/** Returns the failure for a program that refused to act. Nothing was pressed, and nothing was sent. */
 export function refusedFailure(reason: RefusalReason, action: ScreenAction): Failed {
   return screenFailure(codeOf(reason, action), REASONS[reason]);
 }

@@ -220,7 +220,7 @@ describe('on a version of macOS that the agent does not know', () => {
 });
 
 describe('while the owner does not allow UI automation', () => {
-  it('M3 nothing runs, and none of it is offered', async () => {
+  it('M3 no program runs, and no such capability is offered', async () => {
     const { macos, messages, guid, react } = await start(26, false);
     const disabled = { state: 'failed', code: 'UI_AUTOMATION_DISABLED' };
     expect(await react()).toMatchObject(disabled);

@@ -19,10 +19,10 @@ export interface ComposeDeps extends ScreenDeps {
 type TextMessage = Extract<OutgoingMessage, { kind: 'text' }>;
 
 const ROW_MS = 30_000;
-/** The row of a text that was most likely not sent. */
+/** How long to wait for the row of a text that was most likely not sent. */
 const UNLIKELY_ROW_MS = 5_000;
 
-/** Whether a message can only be sent on the screen: Apple events know no threads, no effects and no new groups. */
+/** Whether a message can be sent only on the screen. Apple events have no threads, effects and new groups. */
 export function needsScreen(message: OutgoingMessage, destination: Destination, store: ScreenStore): boolean {
   if (message.kind === 'text' && (message.effect !== undefined || message.replyTo !== undefined)) return true;
   return (
@@ -30,7 +30,7 @@ export function needsScreen(message: OutgoingMessage, destination: Destination, 
   );
 }
 
-/** Sends a text in Messages itself, once. A reply is never sent outside of its thread, a text never without its effect. */
+/** Sends a text once, on the screen. A reply is never sent outside of its thread, and a text never without its effect. */
 export async function sendOnScreen(
   message: OutgoingMessage,
   destination: Destination,
@@ -61,7 +61,7 @@ export async function sendOnScreen(
   return isRejected ? { ...result, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' } : result;
 }
 
-/** Reads from the store whom the text goes to. Nothing is sent while the outcome could not be read. */
+/** Reads the recipient from the store. Fails while the store is unreadable, because the outcome could not be read either. */
 function prepare(
   message: TextMessage,
   destination: Destination,
@@ -100,7 +100,7 @@ function recipientOf(
   if (destination.to === 'chat')
     return screenFailure('IMESSAGE_ERROR', 'The chat has no message by which Messages could show it.');
   if (destination.service !== 'iMessage')
-    return screenFailure('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'A new group is only created by iMessage.');
+    return screenFailure('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'A new group can be created only by iMessage.');
   return { people: destination.to === 'person' ? [destination.handle] : destination.recipients };
 }
 
@@ -111,14 +111,14 @@ function chatOf(destination: Destination, store: ScreenStore): Chat | undefined 
   return group === 'ambiguous' ? undefined : group;
 }
 
-/** A person can have a chat per service. */
+/** Whether two chats are one conversation. A person can have a chat per service. */
 function isSameConversation(one: Chat | undefined, other: Chat | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   if (one.id === other.id) return true;
   return !one.isGroup && !other.isGroup && one.recipients[0] === other.recipients[0];
 }
 
-/** A text that arrived in another form must not be sent again: it is neither sent as requested nor failed. */
+/** Returns an unknown outcome for a text that arrived in another form: it did not fail, and it must not be sent again. */
 function checkForm(
   message: TextMessage,
   sent: Extract<Outcome, { state: 'delivered' }>,

@@ -2,7 +2,7 @@ import { LINK_PREVIEW } from '../../messages.ts';
 import type { Chat, MessageStore, StoredRow } from '../../messages.ts';
 import type { ShownMessage } from '../programs/screen-lines.ts';
 
-/** What the screen actions read from the store. */
+/** The parts of the store that the screen actions read. */
 export interface ScreenStore extends MessageStore {
   newestRows(chatId: number, limit: number): StoredRow[];
 }
@@ -17,8 +17,8 @@ const RECENT_ROWS = 50;
 const LINK = /https?:\/\//i;
 
 /**
- * Returns how Messages must show a message, so that a program can tell its bubble from others. Returns undefined when the message
- * has no bubble, or not the wanted part.
+ * Returns how Messages must show a message, by which a program recognises its bubble. Returns undefined when the message has no bubble, or
+ * lacks the wanted part.
  */
 export function shownPart(store: ScreenStore, row: StoredRow, part = 0): ShownPart | undefined {
   if (!hasBubble(row)) return undefined;
@@ -70,7 +70,7 @@ function linkToChat({ key, isGroup }: Chat): string {
   return isGroup ? `groupid=${identifier}` : `address=${identifier}`;
 }
 
-/** Returns a message of the same chat that cannot be taken for this one. */
+/** Returns a message of the same chat that cannot be mistaken for this message. */
 function otherMessage(store: ScreenStore, row: StoredRow): StoredRow | undefined {
   if (row.chatId === undefined) return undefined;
   return store
