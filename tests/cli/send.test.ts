@@ -46,6 +46,15 @@ describe('footbridge send', () => {
     expect(await keysOf(bridge)).toEqual(before);
   });
 
+  it('T1 sends the same text again when asked again', async () => {
+    const bridge = await use({ env: { REPLAY_MEMORY: 'on' } });
+    const mac = await bridge.mac();
+    for (const time of ['first', 'second']) {
+      expect((await runInProcess([...SEND, 'Hi'], { env: envOf(bridge) })).code, time).toBe(0);
+      expect(await mac.nextFrame('send'), time).toMatchObject({ message: 'Hi' });
+    }
+  });
+
   it('exits with a distinct code when the text fails, when no Mac is connected, and when the wait times out', async () => {
     const bridge = await use();
     const env = envOf(bridge);

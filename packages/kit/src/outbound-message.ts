@@ -11,7 +11,7 @@ export interface OutboundMessage {
   readonly message?: string;
   /** URLs of uploaded files. */
   readonly attachments?: readonly string[];
-  /** The CRM's id of this message. Without it there are no status callbacks, and a repeated request is sent twice. */
+  /** The CRM's id of this message. Without it there are no status callbacks, and a request with the same bytes is not sent again for a day. */
   readonly messageId?: string;
   /** Optional if the bridge can look up the contact. */
   readonly phone?: string;

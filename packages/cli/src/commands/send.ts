@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 
 import { BridgeClient, sendMessage } from '@footbridge/kit/send-message';
@@ -56,13 +56,16 @@ export function sendCommand(program: Command): void {
       const cleanUp = async () => removeTestKey(client, (await key).id);
       const sent = await withCleanup(io, cleanUp, async () => {
         const { privateKey } = await key;
-        return await sendSigned(new BridgeClient({ url, privateKey, attempts: 1, timeoutMs }), {
+        const body = {
           locationId: options.location,
           contactId: options.contact,
           phone: options.to,
           message,
           userId: 'footbridge-send',
-        });
+          // Not a field of the contract: without it, the same text again would be a repeat of this webhook, and not sent.
+          nonce: randomUUID(),
+        };
+        return await sendSigned(new BridgeClient({ url, privateKey, attempts: 1, timeoutMs }), body);
       });
       if (!sent.ok) throw sendError(sent, url);
       const { requestId, locationId } = sent;

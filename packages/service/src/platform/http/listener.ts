@@ -210,7 +210,8 @@ function urlOf(server: Server, host: string): string {
 
 function portFault(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EADDRINUSE') return 'the port is in use; stop the other program or choose another port';
+  if (code === 'EADDRINUSE')
+    return 'the port is in use, perhaps by a running demo; stop the other program or choose another port with PORT or ADMIN_PORT';
   if (code === 'EACCES') return 'permission denied; choose a port above 1023';
   if (code === 'EADDRNOTAVAIL') return 'the address does not exist on this machine';
   return error instanceof Error ? error.message : 'unknown reason';
