@@ -67,6 +67,8 @@ export interface SendGuard {
    * attempt; a rejection means that the lease store is unavailable.
    */
   readonly fence?: () => Promise<boolean>;
+  /** Called after each wait: what follows is work for this message (I10). */
+  readonly work?: () => void;
 }
 
 export const succeeded = <T>(value: T): Attempt<T> => ({ ok: true, value });

@@ -190,6 +190,19 @@ onBothDatabases('suspects', (open) => {
     expect((await other.suspects.list()).map(({ id }) => id)).toEqual([POISON.id]);
   });
 
+  it('I10 of the messages of a location that Macs set aside the newest 500 are kept', async () => {
+    const { suspects } = await start();
+    await suspects.setAside({ ...POISON, locationId: 'other' });
+    for (let number = 0; number < 510; number++) {
+      await clock.advance(1);
+      await suspects.setAside({ ...POISON, id: `made up ${number}` });
+    }
+    const kept = await suspects.list();
+    expect(kept).toHaveLength(501);
+    expect(kept[0]?.id).toBe('made up 509');
+    expect(kept.at(-1)?.locationId).toBe('other');
+  });
+
   it('I10 suspects are handled at once when the process stops', async () => {
     await dieOf(POISON);
     const process = await start();

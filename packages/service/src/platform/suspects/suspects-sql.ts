@@ -26,6 +26,10 @@ const MAX_DEATHS = 2;
 const FIRST_OTHERS_MS = 10_000;
 /** A suspect that takes longer waits for something: the next one may be handled. */
 const ALONE_MS = 5000;
+/** Changes are read at most once in this time, however many there are. */
+const READ_EVERY_MS = 200;
+/** Messages of one location that are set aside by its Mac. With more, the oldest are forgotten. */
+const MAX_OF_LOCATION = 500;
 
 const queried = guarded('suspect messages cannot be read or changed');
 
@@ -50,7 +54,9 @@ export class Suspects {
   readonly #startedAt: number;
   readonly #alone = new SerialByKey<string>();
   /** The number of processes that each message ended. Nearly always empty. */
-  #deaths: ReadonlyMap<string, number> = new Map();
+  #deaths = new Map<string, number>();
+  #isReading = false;
+  #isOutdated = false;
   readonly #closing = new AbortController();
   #unlisten = () => {};
 
@@ -75,7 +81,7 @@ export class Suspects {
       mark.giveBack();
       throw error;
     }
-    this.#unlisten = onAnnounced(() => void this.#reload());
+    this.#unlisten = onAnnounced(() => void this.#follow());
   }
 
   /** Ends the waits of suspects. */
@@ -109,9 +115,11 @@ export class Suspects {
 
   /** Sets a message aside that ended an agent twice. */
   async setAside(message: MessageName): Promise<void> {
-    await this.#add(message, MAX_DEATHS);
+    const key = keyOf(message);
+    if ((this.#deaths.get(key) ?? 0) >= MAX_DEATHS) return;
+    this.#deaths.set(key, await this.#add(message, MAX_DEATHS));
     this.#deps.count(message.kind);
-    await this.#load();
+    await this.#bound(message.locationId);
   }
 
   /** Lets a message be handled when it comes again. Resolves with false when it was not set aside. */
@@ -127,7 +135,7 @@ export class Suspects {
         .executeTakeFirst(),
     );
     if (released === undefined) return false;
-    await this.#load();
+    this.#deaths.delete(keyOf(message));
     await announce();
     return released.deaths >= MAX_DEATHS;
   }
@@ -224,6 +232,40 @@ export class Suspects {
         row.deaths,
       ]),
     );
+  }
+
+  /** Forgets the oldest messages of a location with too many. */
+  async #bound(locationId: string): Promise<void> {
+    const { db } = this.#deps;
+    await queried(async () => {
+      const oldest = await db
+        .selectFrom('suspects')
+        .select('at')
+        .where('location_id', '=', locationId)
+        .orderBy('at', 'desc')
+        .offset(MAX_OF_LOCATION)
+        .limit(1)
+        .executeTakeFirst();
+      if (oldest !== undefined)
+        await db
+          .deleteFrom('suspects')
+          .where('location_id', '=', locationId)
+          .where('at', '<=', oldest.at)
+          .execute();
+    });
+  }
+
+  /** Reads what any node has changed, one read at a time. */
+  async #follow(): Promise<void> {
+    this.#isOutdated = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#isOutdated && !this.#closing.signal.aborted) {
+      this.#isOutdated = false;
+      await this.#reload();
+      await this.#deps.clock.sleep(READ_EVERY_MS, this.#closing.signal);
+    }
+    this.#isReading = false;
   }
 
   /** Never rejects: while the database is unavailable, this node goes by what it knows. */

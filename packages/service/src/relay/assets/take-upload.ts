@@ -33,7 +33,7 @@ export interface UploadDeps {
   readonly assets: Assets;
   readonly index: AssetIndex;
   readonly converter: AssetConverter;
-  readonly suspects: Pick<Suspects, 'handle'>;
+  readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   /** The public address of the service. */
@@ -71,6 +71,12 @@ const NOT_STORED = {
   license_quota: 'the quota of the license is reached',
 } as const;
 
+interface Stored {
+  readonly id: AssetId;
+  readonly size: number;
+  readonly sha256: string;
+}
+
 /**
  * Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). A file that ended the service
  * twice is stored without a look into it (I10).
@@ -83,7 +89,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     id: AssetId,
     { locationId, licenseId, name }: Upload,
     contentType: MediaTypeName,
-    stored: { size: number; sha256: string },
+    stored: Omit<Stored, 'id'>,
     more: Pick<AssetRecord, 'originalId' | 'note'>,
   ): Promise<string> {
     const now = clock.now();
@@ -103,21 +109,38 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
     return `${baseUrl()}/assets/${id}/${encodeURIComponent(safe)}`;
   }
 
+  const write = (counted: AsyncIterable<Uint8Array>) => assets.store(counted, MAX_UPLOAD_BYTES);
+
   async function keep(upload: Upload, store: StoreWithin): Promise<UploadOutcome> {
     const { locationId, bytes } = upload;
     const recorder = new HeadRecorder();
-    const write = (counted: AsyncIterable<Uint8Array>) => assets.store(counted, MAX_UPLOAD_BYTES);
     const original = await store(recorder.record(bytes), write);
     if (!original.stored) return { kind: 'rejected', reason: original.reason };
     const file = { kind: 'file', locationId, id: original.sha256 } as const;
-    const found = await suspects.handle(
+    // A file is never acquitted: its response is still to be written.
+    const kept = await suspects.handle(
       file,
-      async () => sniff(recorder.head),
-      () => true,
+      async () => {
+        const outcome = await keepAs(sniff(recorder.head), upload, original, store);
+        suspects.workOn(file);
+        return outcome;
+      },
+      () => false,
     );
-    const isSetAside = found === SET_ASIDE;
-    const type = isSetAside ? UNKNOWN : found;
-    const { convert, note = isSetAside ? ENDED_TWICE : null } = mediaType(type);
+    return kept === SET_ASIDE
+      ? await keepAs(UNKNOWN, { ...upload, name: '' }, original, store, ENDED_TWICE)
+      : kept;
+  }
+
+  async function keepAs(
+    type: MediaTypeName,
+    upload: Upload,
+    original: Stored,
+    store: StoreWithin,
+    setAsideNote: string | null = null,
+  ): Promise<UploadOutcome> {
+    const { locationId } = upload;
+    const { convert, note = setAsideNote } = mediaType(type);
     if (convert === undefined)
       return {
         kind: 'stored',

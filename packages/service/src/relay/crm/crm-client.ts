@@ -114,6 +114,7 @@ class HttpCrmClient implements MeasuredCrmClient {
     if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
     const blocked = await this.#admit(throttle, call.isUrgent ?? false, guard);
     if (blocked !== undefined) return blocked;
+    guard.work?.();
     const sentAt = this.#clock.monotonic();
     let response: HttpResponse | NoResponse;
     try {
@@ -121,6 +122,7 @@ class HttpCrmClient implements MeasuredCrmClient {
     } finally {
       throttle.leave();
     }
+    guard.work?.();
     const now = this.#clock.monotonic();
     const result = 'reason' in response ? response.reason : String(response.status);
     this.#observe?.(call.operation, result, (now - sentAt) / 1000, call.locationId);

@@ -120,8 +120,12 @@ export class InboundJob {
   ): Promise<Attempt<T>> {
     const { cancellation } = this;
     const fence = () => this.#fence();
+    const work = () => this.workOn();
     return retry({
-      attempt: (previous) => attempt({ previous, cancellation, fence }),
+      attempt(previous) {
+        work();
+        return attempt({ previous, cancellation, fence, work });
+      },
       policy,
       clock: this.#deps.clock,
       isWanted: () => this.isWanted(),

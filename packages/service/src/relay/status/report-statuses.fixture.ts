@@ -47,7 +47,7 @@ interface SetUp {
 
 export function setUp(
   put: StatusCalls['put'],
-  more: Partial<Pick<StatusReportsDeps, 'oauthReady' | 'otherNodes' | 'clock' | 'past'>> = {},
+  more: Partial<Pick<StatusReportsDeps, 'oauthReady' | 'otherNodes' | 'clock' | 'past' | 'suspects'>> = {},
   read: StatusCalls['read'] = async () => UNREADABLE,
 ): SetUp {
   const clock = new FakeClock();

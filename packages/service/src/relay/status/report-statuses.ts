@@ -3,6 +3,8 @@ import { usableMessageId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
 import { Cancellation } from '../../platform/retry/cancellation.ts';
+import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
+import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Lease, ReportedStatus, StatusKeeper } from '../switchboard/switchboard.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import type { DeliveryQueueDeps } from './delivery-queue.ts';
@@ -21,8 +23,7 @@ export interface StatusReportsDeps
   extends StatusSenderDeps, StatusHistoryDeps, SharedAttemptsDeps, DeliveryQueueDeps {
   readonly calls: StatusCalls;
   readonly clock: Clock;
-  /** Sets a message aside that ended the agent twice (I10). */
-  readonly setAside?: (message: { locationId: string; id: string }) => Promise<void>;
+  readonly suspects?: Pick<Suspects, 'handle' | 'setAside'>;
 }
 
 export interface Published {
@@ -61,6 +62,12 @@ export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new QueuedReports(deps);
 }
 
+/** In place of what the Mac reported, when that ended the service twice. */
+const UNREPORTED = {
+  code: 'SET_ASIDE',
+  message: 'The service ended twice while it worked on the error that the Mac reported, so it is not shown.',
+};
+
 /**
  * `SharedAttempts` decides which attempt of its message a request belongs to (A5). `EarlierRequests` and `StatusHistory` find what the CRM
  * was told before, and `mayFollow` decides what may follow it. `DeliveryQueue` decides when a status is sent (A4), and
@@ -98,21 +105,18 @@ class QueuedReports implements StatusReports {
   // Not async, for the reason given in the CRM client's `attempt`.
   reported(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     this.#earlier.recordLease(lease);
-    return frame.error?.code === 'SET_ASIDE' ? this.#setAside(lease, frame) : this.#handle(lease, frame);
-  }
-
-  /** First, so that the next webhook for the message is rejected. The Mac reports it again when this fails. */
-  async #setAside(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
-    const { setAside, log } = this.#deps;
+    const { suspects } = this.#deps;
+    // Without an error the Mac has written nothing that goes into a call.
+    if (suspects === undefined || frame.error === undefined) return this.#handle(lease, frame);
     const id = frame.messageId ?? frame.requestId;
-    try {
-      await setAside?.({ locationId: lease.locationId, id });
-    } catch (error) {
-      const { requestId } = frame;
-      log.warn({ event: 'status.not_set_aside', requestId, err: error }, 'message not set aside');
-      return 'retry';
-    }
-    return this.#handle(lease, frame);
+    const name = { kind: 'outbound', locationId: lease.locationId, id } as const;
+    return suspects
+      .handle(
+        name,
+        () => this.#handle(lease, frame),
+        (ack) => ack !== 'retry',
+      )
+      .then((ack) => (ack === SET_ASIDE ? this.#handle(lease, { ...frame, error: UNREPORTED }) : ack));
   }
 
   #handle(lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
@@ -131,6 +135,28 @@ class QueuedReports implements StatusReports {
   #handleReport(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     if (request.attempt.locationId !== lease.locationId)
       return Promise.resolve({ outcome: 'rejected', reason: 'this request belongs to another location' });
+    return frame.error?.code === 'SET_ASIDE' && frame.error !== UNREPORTED
+      ? this.#setAside(request, lease, frame)
+      : this.#handleOutcome(request, lease, frame);
+  }
+
+  /** First, so that the next webhook for the message is rejected. The Mac reports it again when this fails. */
+  async #setAside(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
+    const { suspects, log } = this.#deps;
+    const id = request.attempt.messageId ?? frame.requestId;
+    // Only the Mac says that there is such a message.
+    if (request.attempt.restored === 'unverified') return this.#handleOutcome(request, lease, frame);
+    try {
+      await suspects?.setAside({ kind: 'outbound', locationId: lease.locationId, id });
+    } catch (error) {
+      const { requestId } = frame;
+      log.warn({ event: 'status.not_set_aside', requestId, err: error }, 'message not set aside');
+      return 'retry';
+    }
+    return this.#handleOutcome(request, lease, frame);
+  }
+
+  #handleOutcome(request: KnownRequest, lease: Lease, frame: MessageStatusFrame): Promise<AckOutcome> {
     const { status, error, guid } = frame;
     if (!request.isReported)
       this.#deps.journal.step(frame.requestId, 'mac_reported', {

@@ -12,7 +12,7 @@ import type { STATUS } from './settings.ts';
 import { createStatusCalls } from './status-calls.ts';
 
 export interface StatusDeps {
-  readonly suspects: Pick<Suspects, 'setAside'>;
+  readonly suspects: Pick<Suspects, 'handle' | 'setAside' | 'workOn'>;
   readonly journal: Journal;
   readonly client: CrmClient;
   readonly switchboard: Switchboard;
@@ -41,7 +41,8 @@ export function openStatus(
     count: metrics.statusCall,
     onRepeat: () => metrics.duplicate('message'),
     onTerminal: metrics.statusTerminal,
-    setAside: (message) => suspects.setAside({ kind: 'outbound', ...message }),
+    suspects,
+    workOn: (message) => suspects.workOn({ kind: 'outbound', ...message }),
   });
   switchboard.keepStatuses({
     statusOf: (locationId, messageId) => statuses.statusOf(locationId, messageId),

@@ -13,6 +13,8 @@ import type { StatusSource } from './status-retry-policy.ts';
 export interface StatusDeliveryDeps extends LeaseChecks {
   readonly calls: Pick<StatusCalls, 'put'>;
   readonly clock: Clock;
+  /** What follows is work for this message, with a text of the Mac (I10). */
+  readonly workOn?: (message: { locationId: string; id: string }) => void;
 }
 
 /** The same for all statuses of one message. */
@@ -96,7 +98,12 @@ export class StatusDelivery {
   #put(previous: FailedAttempt | undefined): Promise<Attempt<undefined>> {
     const cancellation = this.#cancellation(previous);
     const fence = () => this.#fence(previous);
-    return this.#deps.calls.put(this.update, { previous, cancellation, fence });
+    const { locationId, messageId: id, error } = this.update;
+    const work = () => {
+      if (error !== undefined) this.#deps.workOn?.({ locationId, id });
+    };
+    work();
+    return this.#deps.calls.put(this.update, { previous, cancellation, fence, work });
   }
 
   #isWanted(previous: FailedAttempt | undefined): boolean {
