@@ -90,6 +90,8 @@ const STRANGE_HOSTS = [
   'evil.example:4610',
   'bridge.example.com.evil.example',
   '127.0.0.1.evil.example',
+  '[evil.example]',
+  'someone@localhost.',
 ];
 const OWN_HOSTS = [
   'localhost:4610',

@@ -8,10 +8,14 @@ export function allowedHosts(names: readonly string[]): (host: string) => boolea
   const allowed = new Set(names.map(nameOf));
   return (host) => {
     const name = nameOf(host);
-    const isPublicName = name.includes('.') && !name.startsWith('[') && isIP(name) === 0;
-    return !isPublicName || name.endsWith('.localhost') || allowed.has(name);
+    if (name.startsWith('[')) return isIP(name.slice(1, -1)) === 6;
+    if (name.includes('.') && isIP(name) === 0) return name.endsWith('.localhost') || allowed.has(name);
+    return WITHOUT_DOTS.test(name) || isIP(name) !== 0;
   };
 }
+
+/** Empty when a client of HTTP/1.0 names no host. */
+const WITHOUT_DOTS = /^[\w-]*$/;
 
 /** `Bridge.example.com.:443` → `bridge.example.com` */
 const nameOf = (host: string) => host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
