@@ -51,6 +51,7 @@ onAccounts('pairing codes', (accounts) => {
     expect(await createCode('only license')).toMatchObject({ kind: 'created' });
     await create();
     expect(await createCode('claimed')).toEqual({ kind: 'claimed', license: license.label });
+    expect(await pair('only license', 'mac-0002')).toEqual({ kind: 'unknown_code' });
     expect(await locationNow(LOCATION)).toMatchObject({ claimed: true });
     await here().locations.assign(LOCATION, license.id);
     expect(await locationNow(LOCATION)).toMatchObject({ claimed: false });

@@ -99,11 +99,14 @@ export class PairingCodes {
         if (code.expires_at <= now) return { kind: 'expired_code' };
         const location = await tx
           .selectFrom('locations')
-          .select('license_id')
+          .select(['license_id', 'confirmed'])
           .where('location_id', '=', code.location_id)
           .executeTakeFirst();
         const id = location?.license_id ?? null;
         if (id === null || id !== code.license_id) return { kind: 'unknown_code' };
+        const [, other] = await licensesBesides(tx, id);
+        // There was one license when the code was made.
+        if (location?.confirmed === 0 && other !== undefined) return { kind: 'unknown_code' };
         const license = await this.#locks.license(tx, { id });
         if (license === undefined) return { kind: 'unknown_code' };
         const activation = await this.#devices.activateFor(tx, license, request, code.location_id);
