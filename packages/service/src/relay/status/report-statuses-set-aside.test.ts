@@ -33,6 +33,15 @@ it('I10 a Mac sets aside only messages that it was sent, by the id that the CRM 
   expect(setAside).toEqual([`${LOCATION} m1`]);
 });
 
+it('I10 a repeated report of a set-aside message still says that the agent ended', async () => {
+  const { put, updates } = openCalls();
+  const { reports } = setUp(put, { suspects: suspects('m1').suspects });
+  const id = newRequestId();
+  publish(reports, id, 'm1');
+  await reports.reported(lease(), reportOf(id, 'm1'));
+  expect(updates.at(-1)?.error?.message).toMatch(/^The agent on the Mac ended twice/);
+});
+
 it('I10 a report that ended the service twice is sent without the text of the Mac', async () => {
   const { put, updates } = openCalls();
   const { reports } = setUp(put, { suspects: suspects('m1').suspects });

@@ -62,6 +62,12 @@ export function createStatusReports(deps: StatusReportsDeps): StatusReports {
   return new QueuedReports(deps);
 }
 
+/** In place of what the Mac says about a message that ended its agent twice. */
+const AGENT_ENDED = {
+  code: 'SET_ASIDE',
+  message:
+    'The agent on the Mac ended twice while it worked on this message. It was set aside; the operator can allow another attempt.',
+};
 /** In place of what the Mac reported, when that ended the service twice. */
 const UNREPORTED = {
   code: 'SET_ASIDE',
@@ -108,6 +114,8 @@ class QueuedReports implements StatusReports {
     const { suspects } = this.#deps;
     // Without an error the Mac has written nothing that goes into a call.
     if (suspects === undefined || frame.error === undefined) return this.#handle(lease, frame);
+    // It is a suspect already, and this text is ours.
+    if (frame.error.code === 'SET_ASIDE') return this.#handle(lease, { ...frame, error: AGENT_ENDED });
     const id = frame.messageId ?? frame.requestId;
     const name = { kind: 'outbound', locationId: lease.locationId, id } as const;
     return suspects
