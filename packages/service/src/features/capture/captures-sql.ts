@@ -3,7 +3,7 @@ import { guarded } from '../../platform/sql/guarded.ts';
 
 declare module '../../platform/sql/schema.ts' {
   interface Schema {
-    /** Locations whose texts the operator may read, in memory only, until then. */
+    /** Locations whose texts the operator may read until `until_at`. The texts are in memory only. */
     captures: { location_id: string; until_at: number };
   }
 }

@@ -15,10 +15,10 @@ export interface TextCaptureDeps {
   readonly log: Log;
 }
 
-export const CAPTURE_MS = 15 * 60_000;
-/** Maximum texts that this node keeps, over all locations. */
+const CAPTURE_MS = 15 * 60_000;
+/** Maximum texts on this node, for all locations together. */
 const MAX_TEXTS = 500;
-/** More than a message may have. */
+/** No message is longer. */
 const MAX_CHARACTERS = 20_000;
 
 const TEXT = { type: 'string' } as const;
@@ -31,7 +31,7 @@ interface Active {
 
 /**
  * Lets the operator read the texts of a location for 15 minutes. Texts are kept in the memory of every node, never in a database or a log,
- * and are forgotten when the capture ends. The capture itself is stored, so that all nodes know of it.
+ * and dropped when the capture ends. The capture itself is stored, so that all nodes know of it.
  */
 export class TextCapture {
   readonly #deps: TextCaptureDeps;
@@ -86,7 +86,7 @@ export class TextCapture {
     return until;
   }
 
-  /** Forgets the texts that this node has, of one location or of all. Captures continue. */
+  /** Drops the texts on this node, of one location or of all. Captures continue. */
   forgetTexts(locationId?: string): void {
     for (const [key, text] of this.#texts)
       if (locationId === undefined || text.locationId === locationId) this.#texts.delete(key);
@@ -105,7 +105,7 @@ export class TextCapture {
     this.#forgetAll();
   }
 
-  /** Adopts the stored captures. When they cannot be read, this node captures nothing: one of them may have been ended. */
+  /** Adopts the stored captures. If they cannot be read, this node captures nothing: any of them may have ended. */
   async #follow(): Promise<void> {
     try {
       const captures = await this.#deps.captures.list();

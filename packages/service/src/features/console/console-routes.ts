@@ -11,7 +11,7 @@ export interface ConsoleFile {
 
 const PAGE = 'index.html';
 
-/** `GET /console`: the operator's web pages. They contain no data: it comes from the operator API, after signing in. */
+/** `GET /console`: the operator's web pages. The pages contain no data: they read it from the operator API after sign-in. */
 export function consoleRoutes(files: ReadonlyMap<string, ConsoleFile> | undefined) {
   function send(reply: FastifyReply, name: string): FastifyReply {
     const file = files?.get(name);

@@ -5,7 +5,7 @@ import type { Attempt } from '../../platform/retry/attempt.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface CrmCheckRoutesDeps {
-  /** A call that changes nothing, by the scope that it needs. */
+  /** Calls that change nothing, by the scope that each needs. */
   readonly calls: Readonly<Record<string, (locationId: string) => Promise<Attempt<unknown>>>>;
 }
 

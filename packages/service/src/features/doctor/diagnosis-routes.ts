@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
-/** What one call of an address found. */
+/** The result of one call to an address. */
 type Probe =
   | { readonly status: number; readonly ms: number; readonly date: number | null; readonly json: unknown }
   | { readonly status: 0; readonly ms: number; readonly code: string };
@@ -22,7 +22,7 @@ export interface DiagnosisDeps {
 /** The uptime is counted in whole seconds, and a call takes time. */
 const SAME_START_SEC = 3;
 
-/** `GET /operator/diagnosis`: the facts that `footbridge doctor` needs from the service, and what its calls to the CRM and to its own public address find. Contains no secret. */
+/** `GET /operator/diagnosis`: the facts that `footbridge doctor` needs from the service, and the results of calls to the CRM and to its own public address. Contains no secret. */
 export function diagnosisRoutes(deps: DiagnosisDeps) {
   const { version, settings, uptimeSec, now } = deps;
 

@@ -166,7 +166,7 @@ onBothDatabases('the alert outbox', (open) => {
     expect(await look(HOUR)).toEqual([]);
   });
 
-  it('an issue that opens and closes again and again is told once, and when it has been closed for an hour', async () => {
+  it('an issue that keeps reopening is reported once, and again when it has been closed for an hour', async () => {
     const told: string[] = [];
     const look = async () => {
       await Promise.all([1, 2].map(() => outbox.enqueue('webhook', SINGLE)));
@@ -196,7 +196,7 @@ onBothDatabases('the alert outbox', (open) => {
     expect(told.slice(4)).toEqual(['reminder one']);
   });
 
-  it('changes about one license are told at most so often an hour, the others together later, and those of other licenses at once', async () => {
+  it('alerts about one license are limited per hour, the remaining changes follow together, and other licenses do not wait', async () => {
     const [bounded, told]: [number[], string[]] = [[], []];
     const look = async () => {
       await outbox.enqueue('webhook', TOGETHER);

@@ -16,7 +16,7 @@ import type { Alert, AlertedChange, AlertedIssue, ReceiverName } from './alerts.
 
 declare module '../../platform/sql/schema.ts' {
   interface Schema {
-    /** Alerts to one receiver. Without `done_at` they still have to be sent, in the order of `seq`. */
+    /** Alerts by receiver. Those without `done_at` are still to be sent, in the order of `seq`. */
     alerts: {
       id: string;
       receiver: string;
@@ -76,7 +76,7 @@ interface Wanted {
   readonly receiver: ReceiverName;
   readonly reminderMs: number | null;
   readonly now: number;
-  /** Licenses about which nothing is told now. */
+  /** Licenses whose changes are held back. */
   readonly without: readonly string[];
 }
 
@@ -87,13 +87,13 @@ const MAX_AGE_MS = 3 * 86_400_000;
 /** Changes taken in one transaction. The next call takes the others. */
 const MAX_CHANGES = 1000;
 const HOUR_MS = 3_600_000;
-/** A change that is not held back is told within a few seconds. */
+/** A change that has waited this long was held back: others are reported within seconds. */
 const HELD_MS = 30_000;
 
 export interface AlertOutboxDeps {
   readonly db: Database;
   readonly clock: Clock;
-  /** Whether other nodes use the database. If not, a claim of another process belongs to one that has ended. */
+  /** Whether other nodes use the database. If not, any other process with a claim has ended. */
   readonly otherNodes: boolean;
 }
 
@@ -103,11 +103,10 @@ const queried = guarded('alerts cannot be read or changed');
 export function createAlertOutbox({ db, clock, otherNodes }: AlertOutboxDeps) {
   return {
     /**
-     * Makes an alert for each change of an issue that has none yet for this receiver. A change gets one alert per receiver, however many
-     * nodes call it and wherever they crash: the change and its alert are written in one transaction. A new receiver is told about the
-     * issues that are open, not about those that were closed before. An issue that opened again is told once more as a reminder, and then
-     * as closed once it has been closed for `SAME_ISSUE_MS`. Changes about a license wait while the receiver was told about it
-     * `MAX_TIMES_AN_HOUR` times within an hour.
+     * Creates alerts for changes of issues that have none for this receiver. A change gets one alert per receiver, on any number of nodes
+     * and after any crash: both are written in one transaction. A new receiver is told about open issues only. An issue that reopens is
+     * reported once more as a reminder, and as closed after `SAME_ISSUE_MS`. After `MAX_TIMES_AN_HOUR` alerts about a license within an
+     * hour, its further changes wait.
      */
     enqueue: (receiver: ReceiverName, options: EnqueueOptions): Promise<void> =>
       queried(async () => {
@@ -117,7 +116,7 @@ export function createAlertOutbox({ db, clock, otherNodes }: AlertOutboxDeps) {
         if (all.length === 0) return;
         const times = await timesTold(db, receiver, now);
         const without = [...times.keys()].filter((id) => (times.get(id) ?? 0) >= MAX_TIMES_AN_HOUR);
-        // Read again: so many changes may wait that there was no room for others.
+        // Read again: held-back changes may have filled the limit.
         const due = without.length === 0 ? all : await dueChanges(db, { receiver, reminderMs, now, without });
         const isHeldBack = ({ row, at }: Change) =>
           (times.get(row.license_id ?? '') ?? 0) >= MAX_TIMES_AN_HOUR - 1 && at <= now - HELD_MS;
@@ -125,9 +124,9 @@ export function createAlertOutbox({ db, clock, otherNodes }: AlertOutboxDeps) {
       }),
 
     /**
-     * Resolves with the oldest alert of a receiver that was not sent, if its time has come and no other node has claimed it. Alerts of a
-     * receiver are therefore sent one at a time, in order. A claim ends with `sent`, `failed` or `giveUp`, or after `CLAIM_MS` when its
-     * node is gone; without other nodes, it ends as soon as its process is gone.
+     * Resolves with the oldest unsent alert of a receiver, if it is due and no other node has claimed it. Alerts of a receiver are therefore
+     * sent one at a time, in order. A claim ends with `sent`, `failed` or `giveUp`, or after `CLAIM_MS` when its node is gone; without other
+     * nodes, it ends as soon as its process is gone.
      */
     claim: (receiver: ReceiverName, node: string): Promise<ClaimedAlert | undefined> =>
       queried(async () => {
@@ -270,7 +269,7 @@ async function dueChanges(db: Database, wanted: Wanted): Promise<Change[]> {
   const closed = await issues
     .select(told('closed%').as('closes'))
     .where('closed_at', '>=', recent)
-    // What opened again may do so once more.
+    // A reopened issue may open once more, so its end is reported late.
     .where((eb) => eb.or([eb('reopened', '=', 0), eb('closed_at', '<=', now - SAME_ISSUE_MS)]))
     .where(told('closed%'), '<=', told('reopened-%'))
     .orderBy('closed_at')

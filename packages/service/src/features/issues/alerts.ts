@@ -13,20 +13,20 @@ export interface AlertedIssue {
   readonly locationIds: readonly string[] | null;
   /** How many locations it affects; null: all. */
   readonly affected: number | null;
-  /** What operators call those of the `locationIds` that have a name, at the time of sending. */
+  /** The operator's names of the `locationIds` that have one, at the time of sending. */
   readonly names?: Readonly<Record<string, string>>;
-  /** How often it opened again soon after it was closed. Missing in alerts of earlier versions. */
+  /** How often it reopened soon after it was closed. Missing in alerts of earlier versions. */
   readonly reopened?: number;
 }
 
 export interface AlertChange {
   readonly change: AlertedChange;
   readonly issue: AlertedIssue;
-  /** It waited because there had been `MAX_TIMES_AN_HOUR` alerts about its license. */
+  /** Whether it waited after `MAX_TIMES_AN_HOUR` alerts about its license. */
   readonly heldBack?: boolean;
 }
 
-/** How often a receiver gets alerts about one license within an hour. The changes after that wait, and are told together. */
+/** Alerts that a receiver gets about one license within an hour. Further changes wait, and are sent together. */
 export const MAX_TIMES_AN_HOUR = 10;
 
 export interface Alert {
@@ -38,19 +38,19 @@ export interface Alert {
 }
 
 export const MAX_LOCATIONS = 100;
-export const RECEIVERS = ['webhook', 'slack', 'teams', 'email'] as const;
+const RECEIVERS = ['webhook', 'slack', 'teams', 'email'] as const;
 export type ReceiverName = (typeof RECEIVERS)[number];
 
-/** The reason is for the operator: it contains neither the address of the receiver nor what it responded. */
+/** The reason is shown to the operator: it contains neither the address nor the response of the receiver. */
 export type SendResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /**
- * A place where alerts are sent to.
+ * A destination of alerts.
  *
  * - `send` makes one attempt and never rejects. `ok` means that the receiver accepted the alert.
  * - An attempt ends within `SEND_TIMEOUT_MS`, whatever the receiver does, and reads a bounded part of its response. Redirects are failures.
  * - An aborted attempt ends at once, as a failure.
- * - A receiver whose host has an address that is not public is not connected to, unless private addresses are allowed.
+ * - Unless private addresses are allowed, no connection is made to a host that has one.
  * - A failed attempt may have reached the receiver. Every attempt carries the id of the alert: a webhook in `webhook-id`, an e-mail in its
  *   `Message-ID`. Slack and Teams have no such field, so there a lost response shows as the same alert twice.
  */

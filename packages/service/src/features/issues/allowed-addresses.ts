@@ -5,7 +5,7 @@ import { isPublicAddress, resolveAll } from '@footbridge/runtime/public-address'
 export const NOT_ALLOWED =
   'the host has an address that is not public; set ALERT_ALLOW_PRIVATE=true if that is intended';
 
-/** Resolves with the addresses of a host, or with null when one of them may not be connected to. Rejects when the name cannot be resolved. */
+/** Resolves with the addresses of a host, or with null when one of them is not allowed. Rejects when the name cannot be resolved. */
 export async function allowedAddresses(
   host: string,
   allowPrivate: boolean,

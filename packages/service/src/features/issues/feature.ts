@@ -35,7 +35,7 @@ type IssuesSettings = AlertSettings &
 
 const DAY_MS = 86_400_000;
 
-/** Opens and closes issues from what all parts find, tells receivers about them, and shows the figures of the last day. */
+/** Opens and closes issues from the findings of all parts, alerts the receivers, and shows the figures of the last day. */
 export const issues: Feature<Pick<Relay, 'journal' | 'accounts'>, IssuesSettings> = {
   name: 'issues',
   start(host, { journal, accounts }, settings) {

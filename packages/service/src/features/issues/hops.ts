@@ -1,7 +1,7 @@
 import type { MessageTrail, StepName } from '../../relay/journal/journal.ts';
 
 /** The hops of a message, each measured between two of its steps. */
-export const HOPS = ['accept', 'pending', 'mac', 'outcome', 'inbound'] as const;
+const HOPS = ['accept', 'pending', 'mac', 'outcome', 'inbound'] as const;
 export type HopName = (typeof HOPS)[number];
 
 export interface Hop {

@@ -52,7 +52,7 @@ onBothDatabases('issues', (open) => {
     expect(await issues.open(many, 'b')).toEqual([]);
   });
 
-  it('an issue closes once, and the same one opens when it comes back within an hour', async () => {
+  it('an issue closes once, and reopens under the same id within an hour', async () => {
     const [first] = await issues.open([finding('loc1')], 'a');
     const id = first?.id ?? '';
     await clock.advance(1000);
@@ -81,7 +81,7 @@ onBothDatabases('issues', (open) => {
     expect(anew?.id).not.toBe(id);
   });
 
-  it('an issue names the node that confirmed it, and has its new words', async () => {
+  it('an issue names the node that confirmed it, and has the newest wording', async () => {
     const [first] = await issues.open([finding('loc1')], 'a');
     const id = first?.id ?? '';
     await clock.advance(1000);
@@ -110,7 +110,7 @@ onBothDatabases('issues', (open) => {
 
   it('the pages of open and of closed issues have each issue once and in order', async () => {
     for (let count = 0; count < 5; count++) {
-      // Pairs of them have the same time.
+      // Two issues each have the same time.
       if (count % 2 === 0) await clock.advance(1000);
       await issues.open([finding(`loc${count}`)], 'a');
     }

@@ -31,7 +31,7 @@ declare module '../../platform/sql/schema.ts' {
       seen_at: number;
       /** The license that it affects. Null: none, or several. */
       license_id: Generated<string | null>;
-      /** How often it opened again soon after it was closed. */
+      /** How often it reopened soon after it was closed. */
       reopened: Generated<number>;
     };
   }
@@ -49,7 +49,7 @@ export interface Issue extends Finding {
   /** The node that found it last, and when. */
   readonly seenBy: string;
   readonly seenAt: number;
-  /** How often it opened again. */
+  /** How often it reopened. */
   readonly reopened: number;
 }
 
@@ -61,8 +61,8 @@ const queried = guarded('issues cannot be read or changed');
 export function createIssues({ db, clock }: { db: Database; clock: Clock }) {
   return {
     /**
-     * Opens an issue for each finding whose kind and subject have no open issue, and resolves with those that this call opened: of several
-     * nodes that find the same, one opens it. One that was closed less than `SAME_ISSUE_MS` ago is opened again, with the same id.
+     * Opens an issue for each finding without an open issue of its kind and subject. Resolves with the issues that this call opened: of
+     * several nodes with the same finding, one opens it. An issue that was closed less than `SAME_ISSUE_MS` ago reopens under the same id.
      */
     open: (findings: readonly Finding[], node: string): Promise<Issue[]> =>
       queried(async () => {
@@ -105,7 +105,7 @@ export function createIssues({ db, clock }: { db: Database; clock: Clock }) {
           .execute();
       }),
 
-    /** Resolves with those that this call closed: of several nodes, one closes an issue. */
+    /** Resolves with the issues that this call closed: of several nodes, one closes an issue. */
     close: (ids: readonly string[]): Promise<Issue[]> =>
       queried(async () => {
         const closed: Issue[] = [];
@@ -122,7 +122,7 @@ export function createIssues({ db, clock }: { db: Database; clock: Clock }) {
         return closed;
       }),
 
-    /** Lists all or a page, the oldest first. The place of an issue has the time when it began. */
+    /** Lists all issues or a page, the oldest first. Places are ordered by the time when an issue began. */
     listOpen: (page?: TimedPage): Promise<Issue[]> =>
       queried(async () => {
         let query = db
@@ -139,7 +139,7 @@ export function createIssues({ db, clock }: { db: Database; clock: Clock }) {
         return (await query.execute()).map(issueOf);
       }),
 
-    /** Lists a page, the most recently closed first. The place of an issue has the time when it was closed. */
+    /** Lists a page, the most recently closed first. Places are ordered by the time when an issue was closed. */
     listClosed: ({ limit, after }: TimedPage): Promise<Issue[]> =>
       queried(async () => {
         const page = db
@@ -165,7 +165,7 @@ export function createIssues({ db, clock }: { db: Database; clock: Clock }) {
 
 const keyOf = ({ kind, subject }: Pick<Finding, 'kind' | 'subject'>) => `${kind} ${subject}`;
 
-/** Opens those of the findings again that were closed a short time ago. */
+/** Reopens the recently closed issues of these findings. */
 async function openAgain(
   db: Database,
   findings: readonly Finding[],

@@ -64,7 +64,7 @@ test('an issue that opens again and again says so', () => {
     lines: [
       'Since 2026-11-15 09:12 UTC',
       'Affects: loc1',
-      'It has opened again 120 times. That is told once, until it has been resolved for an hour.',
+      'It has opened again 120 times. Further changes are not reported until it has been resolved for an hour.',
       'Next: Switch it on.',
     ],
   });

@@ -61,11 +61,13 @@ function digest(changes: Alert['changes']): RenderedAlert {
   };
 }
 
-/** What was not told about an issue that opens and closes again and again. */
+/** Says how often an issue reopened, because not every change is reported. */
 function reopened({ reopened: times = 0 }: AlertedIssue): string[] {
   if (times === 0) return [];
   const often = times === 1 ? 'once' : `${times} times`;
-  return [`It has opened again ${often}. That is told once, until it has been resolved for an hour.`];
+  return [
+    `It has opened again ${often}. Further changes are not reported until it has been resolved for an hour.`,
+  ];
 }
 
 const again = ({ reopened: times = 0 }: AlertedIssue) => (times === 0 ? '' : `, opened again: ${times}`);
@@ -102,5 +104,5 @@ function when({ since, closedAt }: AlertedIssue): string {
 
 const time = (at: number) => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-/** Names of Macs, licenses and locations come from outside. Marks of direction could show the words after them in another order. */
+/** Names of Macs, licenses and locations come from outside. Bidirectional control characters could reorder the words after them. */
 const clean = (text: string) => text.replaceAll(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ').toWellFormed();

@@ -100,7 +100,7 @@ async function start(changed: Partial<AlertSenderDeps> = {}, names = ['a']) {
       }
     },
     bodies: () => webhook.taken.map(({ body }) => JSON.parse(body) as Body),
-    /** The changes that the webhook was told, each as `opened loc1`. */
+    /** The changes that the webhook received, each as `opened loc1`. */
     told: () =>
       webhook.taken
         .flatMap(({ body }) => (JSON.parse(body) as Body).data.changes)
@@ -177,7 +177,7 @@ it('a receiver that hangs delays neither the others nor the shutdown of the serv
   await closing;
 });
 
-it('sends an alert whose response was lost again, with the same id', async () => {
+it('resends an alert whose response was lost, with the same id', async () => {
   const { open, pass, webhook } = await start();
   webhook.behaviour = () => (webhook.requests === 1 ? 'lose' : 'accept');
   await open(1);

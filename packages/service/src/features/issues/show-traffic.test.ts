@@ -25,7 +25,7 @@ function start(ofBucket: (from: number) => Omit<MessageCount, 'from'>[]) {
   return { overview, asked, pass: (ms: number) => (now += ms) };
 }
 
-it('shows 48 half hours, and the failures of all of them by code', async () => {
+it('the overview shows 48 half hours, and all their failures by code', async () => {
   const { overview } = start((from) =>
     from === BUCKET_MS * 1000
       ? [
@@ -45,7 +45,7 @@ it('shows 48 half hours, and the failures of all of them by code', async () => {
   expect(failures).toEqual([{ direction: 'outbound', code: 'TIMEOUT', count: 49 }]);
 });
 
-it('reads half hours that cannot change any more once', async () => {
+it('a half hour that can no longer change is read once', async () => {
   const { overview, asked, pass } = start(() => []);
   await overview.show(undefined);
   expect(asked).toHaveLength(BUCKETS);

@@ -10,7 +10,7 @@ export function visibleIssues(issues: readonly Issue[], locations: ReadonlySet<s
   });
 }
 
-/** Reads issues until `limit` of them are visible, and at most as many at once. */
+/** Reads issues, at most `limit` at once, until `limit` of them are visible. */
 export async function readVisible(
   { limit, after }: TimedPage,
   locations: ReadonlySet<string> | null,

@@ -7,7 +7,7 @@ import type { Issue, Issues } from './issues-sql.ts';
 
 export interface IssueWatchDeps {
   readonly issues: Issues;
-  /** Resolves with all that this node finds. */
+  /** Resolves with the findings of this node. */
   readonly find: () => Promise<readonly Finding[]>;
   /** True when the last `find` could not tell whether the issue persists. */
   readonly isUndecided: (issue: Issue) => boolean;
@@ -32,7 +32,7 @@ const HOLD_MS: Partial<Record<string, number>> = {
   // An update or a restart of Messages takes this long.
   messages_not_running: 120_000,
   store_unreadable: 60_000,
-  // After an outage the texts of that time arrive first.
+  // After an outage, delayed texts need this long to arrive.
   line_silent: 300_000,
 };
 /** A node that has not confirmed an issue for this long may be gone: another node can close it. */

@@ -37,7 +37,7 @@ export const names: Feature<Pick<Relay, 'accounts'>, {}> = {
       async find() {
         const only = await stored.shared();
         if (only.length === 0) return [];
-        // A deleted location keeps its name, and no one mistakes it for another.
+        // A deleted location keeps its name, but cannot be mistaken for another.
         const existing = await overview.locationsPage({ limit: only.length, after: undefined, only });
         return ambiguous(existing.map(({ location }) => location));
       },

@@ -32,7 +32,7 @@ onBothDatabases('names of locations', (open) => {
     expect(await names.shared()).toEqual([]);
   });
 
-  it('the names of more locations than a query has parameters are read', async () => {
+  it('names are read for more locations than a query has parameters', async () => {
     const names = locationNames((await open()).db);
     await names.set('loc39999', 'Last');
     const ids = Array.from({ length: 40_000 }, (_, index) => `loc${index}`);

@@ -39,7 +39,7 @@ export function locationNames(db: Database) {
         return removed !== undefined;
       }),
 
-    /** Resolves with the names of those of the locations that have one. */
+    /** Resolves with the names of the locations that have one. */
     of: (locationIds: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       queried(async () => {
         const rows = await inChunks(locationIds, (some) =>
@@ -48,7 +48,7 @@ export function locationNames(db: Database) {
         return new Map(rows.map(({ location_id, name }) => [location_id, name]));
       }),
 
-    /** Resolves with the locations whose name another one has too, in the order of their ids. */
+    /** Resolves with the locations that share a name with another, ordered by id. */
     shared: (): Promise<string[]> =>
       queried(async () => {
         const rows = await db

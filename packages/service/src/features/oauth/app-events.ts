@@ -7,7 +7,7 @@ export interface AppEventsDeps {
   readonly grants: Grants;
   /** Requests the tokens of a location from the grant of its company. Resolves with whether there are tokens now. */
   readonly mint: (locationId: string, companyId: string) => Promise<boolean>;
-  /** Asks the CRM whether it still accepts the tokens of a grant. Resolves with the grant that it was asked about. */
+  /** Asks the CRM whether it still accepts the tokens of a grant. Resolves with that grant too. */
   readonly check: (kind: GrantKind, ownerId: string) => Promise<TokenCheck>;
   /** Tells all nodes that calls with these tokens must stop. */
   readonly announceRemoval: (ownerId: string) => Promise<void>;
@@ -64,7 +64,7 @@ export function createAppEvents(deps: AppEventsDeps): AppEvents {
       const kind = locationId === null ? 'company' : 'location';
       const owner = { kind, ownerId, companyId, at } as const;
       if (type === 'UNINSTALL' && at !== undefined) await uninstall(owner);
-      // It may be late, or a copy of one from before the app was installed again (T66).
+      // The event may be late, or a copy of one from before the app was installed again (T66).
       if (type === 'UNINSTALL' && at === undefined) {
         const doubt = await grants.doubt(kind, ownerId);
         if (doubt !== undefined && !isRepeat) void ask(doubt);
@@ -115,7 +115,7 @@ export function createAppEvents(deps: AppEventsDeps): AppEvents {
       if (tokens === 'unknown')
         return log.warn(
           { event: 'app.uninstall_unclear', kind, ownerId },
-          'tokens kept, the CRM does not say whether it still accepts them; it is asked again every minute',
+          'tokens kept, the CRM does not say whether it still accepts them; will retry',
         );
       await grants.trust(doubt);
       log.warn(
@@ -125,7 +125,7 @@ export function createAppEvents(deps: AppEventsDeps): AppEvents {
     } catch (error) {
       log.warn(
         { event: 'app.uninstall_unclear', kind, ownerId, err: error },
-        'tokens kept, the CRM could not be asked whether it still accepts them; it is asked again every minute',
+        'tokens kept, the CRM could not be asked whether it still accepts them; will retry',
       );
     }
   }

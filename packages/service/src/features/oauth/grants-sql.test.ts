@@ -33,7 +33,7 @@ onBothDatabases('grants', (open, engine, openAgain) => {
   const keys = [randomBytes(32)];
   let database: OpenDatabase;
   let clock: FakeClock;
-  /** Of each process that shares the database. */
+  /** One for each process that shares the database. */
   let all: Grants[];
   let grants: Grants;
 
@@ -199,7 +199,7 @@ onBothDatabases('grants', (open, engine, openAgain) => {
     expect(await grants.store({ ...GRANT, issuedAt: 3000 })).toMatchObject({ state: 'active' });
   });
 
-  it('E1 T66 a grant with tokens is doubted until it is trusted or ended, and only the tokens that were meant are ended', async () => {
+  it('E1 T66 a grant with tokens is doubted until it is trusted or ended, and only the doubted tokens are ended', async () => {
     expect(await grants.doubt('location', 'loc1')).toBeUndefined();
     await grants.store(GRANT);
     const first = (await grants.doubt('location', 'loc1')) ?? expect.fail('no tokens');
@@ -301,7 +301,7 @@ onBothDatabases('grants', (open, engine, openAgain) => {
   });
 
   it.each([500, 2000, undefined])(
-    'E2 a refused location has its whole time again when it is expected again, with the time %s',
+    'E2 the time of a refused location starts over when it is expected again, with the time %s',
     async (at) => {
       await grants.expect({ ...EVENT, at: 1000 });
       await refuse();
@@ -325,7 +325,7 @@ onBothDatabases('grants', (open, engine, openAgain) => {
     expect(await refuse()).toBe(false);
   });
 
-  it('E2 a location has its whole time again when it is installed again after a refusal', async () => {
+  it('E2 the time of a refused location starts over when it is installed again', async () => {
     await grants.expect({ ...EVENT, at: clock.now() });
     await refuse();
     await clock.advance(5000);

@@ -28,7 +28,7 @@ declare module '../../platform/sql/schema.ts' {
       event_at: number;
       /** 1: issued to the company, and therefore uninstalled with it. */
       derived: number;
-      /** When the CRM first refused the tokens of this location since it was last expected, or an earlier time. */
+      /** When the CRM first refused the tokens of this location. A time before the location was last expected does not count. */
       refused_at: Generated<number | null>;
       /** When an uninstallation without a time was announced last. Null once the CRM was asked whether it still accepts the tokens. */
       doubted_at: Generated<number | null>;
@@ -105,8 +105,8 @@ export interface Refusal {
 }
 
 /**
- * Replaces the tokens that were read with new ones. Resolves when they are on disk, with the stored grant: another one when it changed
- * in between, undefined when it was removed.
+ * Replaces the tokens that were read with new ones. Resolves with the stored grant once it is on disk: another one if it changed in
+ * between, undefined if it was removed.
  */
 export type Commit = (
   tokens: TokenPair & { readonly companyId?: string | null },
@@ -128,7 +128,7 @@ const MAX_CONCURRENT_REFRESHES = 4;
 
 const queried = guarded('the token store is unavailable');
 
-/** OAuth grants and private integration tokens at rest. TokenPair are encrypted and bound to their row (O6). */
+/** OAuth grants and private integration tokens at rest. Tokens are encrypted and bound to their row (O6). */
 export function createGrants({ database, clock, vault }: GrantsDeps) {
   const { db } = database;
   const withLock = createKeyedMutex();
@@ -266,7 +266,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
       queried(async () => {
         const row = await db
           .updateTable('oauth_grants')
-          // It grows even when the clock does not, so that `trust` cannot end a doubt that was raised after it was read.
+          // Grows even when the clock does not: `trust` must not end a doubt that was raised after the one it read.
           .set((is) => ({
             doubted_at: sql<number>`case when ${is.ref('doubted_at')} >= ${clock.now()} then ${is.ref('doubted_at')} + 1 else ${clock.now()} end`,
           }))
@@ -379,7 +379,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
         return rows.map(viewOf);
       }),
 
-    /** Lists all locations that have a grant or a page of them, in the order of the database. An empty string starts at the beginning. */
+    /** Lists all locations with a grant, or a page of them, in the order of the database. An empty string starts at the beginning. */
     listLocationIds: (page?: { limit: number; after: string }): Promise<string[]> =>
       queried(async () => {
         const all = db.selectFrom('oauth_grants').select('owner_id').where('kind', '=', 'location');
@@ -403,9 +403,8 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
       }),
 
     /**
-     * Records the first refusal of the tokens of an expected location, or removes the location if that was long enough ago: then it
-     * resolves with true. Refusals from before the location was last expected do not count. One that was expected again after the request
-     * does not change.
+     * Records the first refusal of the tokens of an expected location, or removes the location and resolves with true if that was long
+     * enough ago. Ignores refusals from before the location was last expected, and requests from before it was expected again.
      */
     refuse: ({ ownerId, companyId, requestedAt, firstUntil }: Refusal): Promise<boolean> =>
       queried(async () => {
@@ -473,8 +472,8 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
       }),
 
     /**
-     * Lists all locations that have a private token or a page of them, in the order of the database; an empty string starts at the
-     * beginning. `isReadable`: a configured key decrypts it.
+     * Lists all locations with a private token, or a page of them, in the order of the database. An empty string starts at the beginning.
+     * `isReadable`: a configured key decrypts the token.
      */
     privateTokens: (page?: {
       limit: number;
@@ -492,7 +491,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
         }));
       }),
 
-    /** Lists the owners of active grants and of private tokens that no configured key has encrypted. */
+    /** Lists the owners of active grants and private tokens that no configured key decrypts. */
     unreadable: (): Promise<{ kind: GrantKind | 'private'; ownerId: string }[]> =>
       queried(async () => {
         const keys = await db
@@ -513,7 +512,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
         ];
       }),
 
-    /** Encrypts with the newest key what older keys have encrypted, so that those can be removed. */
+    /** Encrypts all tokens with the newest key, so that older keys can be removed. */
     rotate: (): Promise<{ encrypted: number; unreadable: number }> =>
       queried(async () => {
         const privateTokens = await rotatePrivateTokens();

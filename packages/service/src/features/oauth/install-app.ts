@@ -37,7 +37,7 @@ const MINTS_AT_ONCE = 4;
 const RETRY_POLICY = fixedDelay(3, 2000);
 const RESPOND_WITHIN_MS = 8000;
 
-/** Exchanges the code of an OAuth callback: tokens of a location are stored, a company's are exchanged for those of its locations (O1, O9). */
+/** Exchanges the code of an OAuth callback. Stores the tokens of a location; exchanges a company's for tokens of its locations (O1, O9). */
 export function createInstallApp(deps: InstallDeps): (code: string) => Promise<InstallOutcome> {
   const { grants, endpoint, clock, log, announce, recordRefusal, requesting } = deps;
 
@@ -160,7 +160,7 @@ export function createInstallApp(deps: InstallDeps): (code: string) => Promise<I
     } catch (error) {
       log.warn(
         { event: 'oauth.locations_not_recorded', companyId, err: error },
-        'locations of a company not recorded, tokens that are missing after a restart are not requested again',
+        'locations of a company not recorded; tokens still missing after a restart are not requested',
       );
     }
   }

@@ -77,7 +77,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
   return {
     exchange: async (code) => {
       const issued = await requestTokens({ grant_type: 'authorization_code', code }, code);
-      // Whatever the CRM has against a code, it will not accept it later (O5).
+      // A rejected code is never accepted later, whatever the reason (O5).
       return issued.ok || !isRejection(issued.status)
         ? issued
         : { ...issued, kind: 'invalid', retryable: false };
@@ -105,7 +105,7 @@ export function createTokenEndpoint(deps: TokenEndpointDeps): TokenEndpoint {
           status: response.status,
           reason: 'a response with the tokens of another location',
         });
-      // The response is for the requested location, also where it does not say so.
+      // A response that names no location is for the requested one.
       return succeeded({ ...issued.value, companyId, locationId });
     },
     async tryToken(accessToken, kind, ownerId) {

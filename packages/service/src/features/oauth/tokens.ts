@@ -270,7 +270,7 @@ class CachedTokens implements Tokens {
     return minted;
   }
 
-  /** Tries the access token. Only when the CRM rejects it, a refresh decides: each one replaces the tokens. */
+  /** Tries the access token. Refreshes only if the CRM rejects it, because a refresh replaces the tokens. */
   async #check(kind: GrantKind, ownerId: string): Promise<TokenCheck> {
     const { oauth } = this.#deps;
     const grant = await oauth?.grants.find(kind, ownerId);
@@ -298,7 +298,7 @@ class CachedTokens implements Tokens {
     return this.#deps.clock.now() >= this.#freshUntil(grant);
   }
 
-  /** A threshold longer than the lifetime would refresh all the time: then half of the lifetime is used. */
+  /** With a threshold longer than the lifetime, which would refresh all the time, half of the lifetime is used. */
   #freshUntil(grant: Grant): number {
     const life = lifeOf(grant);
     const threshold = (this.#deps.oauth?.thresholdSec ?? 0) * 1000;

@@ -11,7 +11,7 @@ export interface Place {
   readonly field: string;
 }
 
-/** Of the id of the key in front of a sealed secret. */
+/** The length of the key id at the start of a sealed secret. */
 export const KEY_ID_LENGTH = 8;
 
 /**
@@ -23,7 +23,7 @@ export interface Vault {
   seal(secret: string, place: Place): string;
   /** Whether the newest key has encrypted it. */
   isCurrent(sealed: string): boolean;
-  /** Whether one of the keys has encrypted it, by its first `KEY_ID_LENGTH` characters. */
+  /** Whether a configured key has encrypted it. The first `KEY_ID_LENGTH` characters are enough. */
   hasKeyOf(sealed: string): boolean;
   /** Returns undefined when no key decrypts it, or when it was sealed for another place. */
   open(sealed: string, place: Place): string | undefined;

@@ -10,8 +10,8 @@ export const DND_EVENT = 'ContactDndUpdate';
 const SUPPRESSED = new Set(['active', 'permanent']);
 
 /**
- * Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. One without a
- * time may be late or a copy, so it opts a contact out, but ends no opt-out (T66).
+ * Records a change of "do not disturb" for texts to a contact (E4). An event without a number or a setting changes nothing. An event
+ * without a time may be late or a copy, so it can opt a contact out, but not end an opt-out (T66).
  */
 export function createDndEvents(
   suppressions: Pick<Suppressions, 'set'>,
@@ -27,13 +27,13 @@ export function createDndEvents(
     if (!isSuppressed && at === undefined)
       return log.info(
         { event: 'opt_out.kept', locationId },
-        'an event without a time ends no opt-out; a START of the customer or the operator can end it',
+        'opt-out kept, the event has no time; a START from the customer or the operator ends it',
       );
     await suppressions.set({ locationId, handle: phones.recorded(phone), isSuppressed, source: 'crm', at });
   };
 }
 
-/** The setting of the channel decides; without one, that of all channels. */
+/** Returns whether the SMS setting or the general one suppresses texts; undefined when neither is given. */
 function textsSuppressed({ dnd, dndSettings }: Readonly<Record<string, unknown>>): boolean | undefined {
   const sms = isObject(dndSettings) ? dndSettings['SMS'] : undefined;
   const status = isObject(sms) ? sms['status'] : undefined;

@@ -16,7 +16,7 @@ const MAX_OF_PERSON = 100_000;
 
 type Rooms = Pick<Relay, 'people' | 'crm' | 'optOuts' | 'gate' | 'appEvents'>;
 
-/** The people who do not want texts, as the CRM, their own words or the operator say. */
+/** The people who opted out of texts: in the CRM, by a word such as STOP, or through the operator. */
 export const optOut: Feature<Rooms, ValuesOf<typeof OPT_OUT>> = {
   name: 'opt-out',
   start(host, relay, { optOutEnforced: enforced, optOutWords: words }) {
@@ -44,7 +44,7 @@ export const optOut: Feature<Rooms, ValuesOf<typeof OPT_OUT>> = {
     const imports = createOptOutImport({ suppressions, phones, keyIds, now: () => host.clock.now() });
     serveOptOuts(host, { suppressions, imports, phones, keyId: keyIds[0] ?? '' });
 
-    /** Other nodes also change the suppressions, so only a single node can use the filter in its memory. */
+    /** Only a single node can use the in-memory filter: it misses changes by other nodes. */
     function openSuppressions(): Suppressions {
       const stored = storedSuppressions({ ...host, hashes });
       if (!enforced || !host.isSingleNode) return stored;

@@ -8,7 +8,7 @@ import type { Switchboard } from '../../relay/switchboard/switchboard.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 
 export interface Reach extends Pick<ReachResultFrame, 'reach' | 'reason'> {
-  /** When the Mac replied, or its time was over. */
+  /** When the Mac replied, or the request timed out. */
   readonly at: number;
 }
 

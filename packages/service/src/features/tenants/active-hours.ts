@@ -1,12 +1,12 @@
 export const HOUR_MS = 3_600_000;
 const WEEK = 168;
-/** Hours that are remembered: four weeks to compare with, and the current one. */
+/** Four weeks to compare with, and the current week. */
 export const REMEMBERED_HOURS = 5 * WEEK;
 /** With fewer weeks to compare with, no activity counts as usual. */
 const MIN_WEEKS = 2;
 /** Silence is unusual from this score on; for a line whose texts arrive independently, its probability is then below 1 in 100,000. */
 const MIN_SCORE = 12;
-/** It must also exceed the longest earlier silence by this factor. A line that had a quiet holiday may have another one. */
+/** The score must also exceed that of every earlier silence by this factor: a line that had a quiet holiday may have another one. */
 const MIN_RATIO = 2;
 const USUAL_SHARE = 0.5;
 

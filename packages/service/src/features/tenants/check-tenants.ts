@@ -10,7 +10,7 @@ import { visitTenants } from './tenants.ts';
 import type { Problem } from './tenant-path.ts';
 import type { ConnectedLine, LineWatch } from './watch-lines.ts';
 
-/** Issues about a Mac. While it is away, its state is not known. */
+/** Issues about a Mac, whose state is not known while it is away. */
 const OF_MAC: ReadonlySet<string> = new Set([
   'messages_signed_out',
   'messages_not_running',
@@ -21,7 +21,7 @@ const OF_MAC: ReadonlySet<string> = new Set([
   'line_silent',
   'canary_failed',
 ]);
-/** A Mac reports its state soon after it connects; one that does not will not. */
+/** A Mac that has not reported its state this long after connecting will not report it. */
 const REPORT_MS = 60_000;
 
 export interface TenantCheckDeps extends Pick<Host, 'clock' | 'metrics' | 'node'> {

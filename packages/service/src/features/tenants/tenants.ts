@@ -36,7 +36,7 @@ export interface TenantsDeps {
   readonly now: () => number;
 }
 
-/** What is shown of a location as it is. */
+/** Fields of a location that are shown unchanged. */
 type Shown = Pick<TenantLocation, 'name' | 'license' | 'claimed'>;
 
 export interface Tenant extends TenantPath, Shown {

@@ -65,7 +65,7 @@ export class LineWatch {
       if (++judged % MAX_BATCH === 0) await nextTurn();
       const own = sends.get(locationId);
       const expectedFrom = unusualSilence(line, hourOf(at));
-      // This is true of nearly every line in a large fleet.
+      // Nearly every line of a large fleet is skipped here.
       if (own === undefined && expectedFrom === null) continue;
       const traffic = {
         unanswered: unanswered(own ?? [], at),

@@ -43,6 +43,6 @@ export class ExportReport {
         { event: 'telemetry.export_failed', signal, reason: error?.name },
         'telemetry export failed, messages are not affected',
       );
-    else this.#log.info({ event: 'telemetry.exported', signal }, 'telemetry export works again');
+    else this.#log.info({ event: 'telemetry.exported', signal }, 'telemetry export recovered');
   }
 }
