@@ -9,7 +9,7 @@ import { Batcher, MAX_BATCH, nextTurn } from '../../platform/batcher.ts';
 
 /**
  * - `suspended`: the license is suspended.
- * - `inactive`: the device or its license is not active any more.
+ * - `inactive`: the device or its license is no longer active.
  * - `replaced`: the device was activated again and has another token.
  */
 export type AuthStatus = 'active' | 'suspended' | 'inactive' | 'replaced';

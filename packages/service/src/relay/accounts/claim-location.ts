@@ -12,7 +12,7 @@ export interface Claimant {
   readonly onlyLocation: string | null;
 }
 
-/** `other_location`: the Mac was paired with a code, which was for another location. */
+/** `other_location`: the Mac was paired with a code for another location. */
 export type Admittance = ClaimOutcome | 'other_location';
 
 export interface LocationClaimsDeps {
@@ -51,7 +51,7 @@ export class LocationClaims {
     const notices = this.#notices;
     const claim = await this.#locations.claim({ locationId, licenseId, deviceRow }, this.#mode);
     if (claim === 'owned') this.#add(locationId, { licenseId, deviceRow }, notices);
-    // The device is another one: all nodes must know before a message is sent to it (M4).
+    // Another device binds the location: all nodes must know before a message is sent to it (M4).
     if (claim === 'owned' && owner !== undefined) await this.#changes.announce('location', locationId);
     return claim;
   }

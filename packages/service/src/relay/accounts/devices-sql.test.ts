@@ -15,7 +15,7 @@ import { DEVICE_TRANSITIONS, mayBecome } from './transitions.ts';
 onAccounts('devices', (accounts, openDatabase) => {
   const { here, other, node, create, activate, licenseNow } = accounts;
 
-  it('M7 the pages of the devices have each device once, in order, also after one that is deleted', async () => {
+  it('M7 the pages have each device once, in order, even after one is deleted', async () => {
     const { keyHash } = await create(9);
     for (let count = 0; count < 5; count++) {
       if (count % 2 === 0) await accounts.passTime(1000);
@@ -118,7 +118,7 @@ onAccounts('devices', (accounts, openDatabase) => {
     expect(await activate(keyHash, 'mac-0004')).toMatchObject({ kind: 'exhausted' });
   });
 
-  it('M7 keeps the newest given-up devices of each seat, and those that the operator revoked', async () => {
+  it('M7 keeps the newest deactivated devices per seat, and all revoked ones', async () => {
     const { license, keyHash } = await create(2);
     const revoked = rowOf(await activate(keyHash, 'mac-revoked'));
     await here().devices.revoke(revoked);
@@ -139,7 +139,7 @@ onAccounts('devices', (accounts, openDatabase) => {
     expect(ids).not.toContain('mac-given-up-0');
   });
 
-  it('M7 bounds the activations of a license in a day, also those of an active device', async () => {
+  it('M7 bounds the activations of a license per day, including those of an active device', async () => {
     const [{ license, keyHash }, unused] = [await create(1), await create(1)];
     const max = activationsPerDay(1);
     for (let count = 0; count < max; count++)
@@ -250,7 +250,7 @@ onAccounts('devices', (accounts, openDatabase) => {
 
 const DEVICES = 20_000;
 
-/** One license with 20,000 given-up devices, as an earlier version kept them. */
+/** Adds a license with 20,000 deactivated devices, as an earlier version kept them. */
 async function addDevices({ db }: OpenDatabase): Promise<void> {
   const row = { license_id: 'lic_many', os_version: '26.1', app_version: '1.0.0', updated_at: 0 };
   await db

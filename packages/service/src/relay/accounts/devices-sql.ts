@@ -64,7 +64,7 @@ export type Activation =
   | { readonly kind: 'suspended' }
   | { readonly kind: 'device_revoked' }
   | { readonly kind: 'exhausted'; readonly licenseId: string; readonly seats: Seats }
-  /** The license has been used for as many activations as it may in a day, by UTC. */
+  /** The license has no activation left for this UTC day. */
   | { readonly kind: 'too_many'; readonly max: number; readonly retryAfterSec: number };
 
 /** The current status of a device and of its license. */
@@ -86,13 +86,13 @@ export type DeviceChangeOutcome = { readonly kind: 'changed'; readonly device: D
 type DeviceRow = Selectable<Schema['devices']>;
 type LicenseRow = Selectable<Schema['licenses']>;
 
-/** Deactivated devices that a license keeps for each of its seats, the newest ones. Without a bound, one seat could fill the table (T65). */
+/** The newest deactivated devices that a license keeps per seat. Without a bound, one seat could fill the table (T65). */
 export const KEPT_PER_SEAT = 5;
-/** Enough to clear the rows of an earlier version bit by bit, and few enough to be fast. */
+/** Rows that an earlier version left are deleted in steps of this size. */
 const MAX_DELETED = 1000;
 const DAY_MS = 86_400_000;
 
-/** How often a license may be used to activate a device in a day, by UTC. A Mac activates once, and again when it lost its token. */
+/** Activations that a license allows per UTC day. A Mac activates once, and again if it loses its token. */
 export const activationsPerDay = (seats: number): number => 50 + 20 * seats;
 
 const queried = guarded('devices cannot be read or changed: the database failed');
@@ -105,9 +105,9 @@ interface DevicesDeps {
 }
 
 /**
- * Devices and the seats that they take. Seats are counted under a lock: a license never has more active devices than seats, also under
- * simultaneous activations on several nodes (M7). A license is used for a bounded number of activations in a day and keeps a bounded number
- * of given-up devices, both by its seats, so that one seat cannot fill the table.
+ * Devices and the seats that they take. Seats are counted under a lock: a license never has more active devices than seats, even under
+ * simultaneous activations on several nodes (M7). Its number of seats bounds its activations per day and the deactivated devices that it
+ * keeps, so that one seat cannot fill the table.
  */
 export class Devices {
   readonly #db: Database;
@@ -275,7 +275,7 @@ export class Devices {
     );
   }
 
-  /** Lists a page of the devices, by their activation and id. */
+  /** Lists a page of the devices, ordered by activation time and id. */
   async list({ limit, after }: TimedPage): Promise<DeviceDetails[]> {
     return await queried(async () => {
       const page = withLicense(this.#db).orderBy('devices.activated_at').orderBy('devices.id').limit(limit);

@@ -11,7 +11,7 @@ export interface HandoversDeps {
   readonly log: Log;
 }
 
-/** As long as a Mac knows its messages (M4). */
+/** How long a Mac knows its messages (M4). */
 const KNOWN_MS = 30 * 86_400_000;
 
 /** When locations were handed over to another device. In memory, since every webhook asks. */
@@ -23,7 +23,7 @@ export class Handovers {
   private constructor(deps: HandoversDeps) {
     this.#deps = deps;
     this.#unlisten = deps.changes.listen('location', (subject) => {
-      // Until it is read, the location counts as handed over.
+      // Until the time is read, the location counts as handed over.
       if (subject !== '*') this.#times.set(subject, deps.clock.now());
       void this.#read(subject === '*' ? undefined : subject).catch((error: unknown) =>
         deps.log.warn({ event: 'location.handover_unknown', err: error }, 'handovers of locations not read'),
@@ -37,7 +37,7 @@ export class Handovers {
     return handovers;
   }
 
-  /** Returns undefined when it was not handed over in the last 30 days. */
+  /** Returns undefined when the location was not handed over in the last 30 days. */
   of(locationId: string): number | undefined {
     const at = this.#times.get(locationId);
     if (at === undefined || at >= this.#deps.clock.now() - KNOWN_MS) return at;

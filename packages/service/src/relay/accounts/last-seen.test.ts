@@ -37,7 +37,7 @@ it('M7 writes last-seen times in the background, in batches of 200', async () =>
   expect(seen).toHaveLength(3);
 });
 
-it('M7 writes failed last-seen times again, at the latest when the service stops', async () => {
+it('M7 retries failed last-seen times, at the latest when the service stops', async () => {
   const { clock, seen, state, lastSeen } = open();
   state.down = true;
   lastSeen.note('dev_1');

@@ -34,7 +34,7 @@ export class LastSeen {
     this.#rows.add(deviceRow);
   }
 
-  /** Stores the versions that a Mac reports when they differ from the known ones. */
+  /** Stores the reported versions of a Mac if they differ from the known ones. */
   async versions(
     known: { deviceRow: string; osVersion: string; appVersion: string },
     reported: { osVersion: string; appVersion: string },

@@ -10,9 +10,9 @@ import type { LicenseStatus } from './transitions.ts';
 onAccounts('licenses', (accounts, openDatabase) => {
   const { here, other, create, activate, licenseNow } = accounts;
 
-  it('M7 the pages of the licenses have each license once, in order, with its seats', async () => {
+  it('M7 the pages have each license once, in order, with its seats', async () => {
     for (let count = 0; count < 5; count++) {
-      // Pairs of them have the same time.
+      // Two licenses each have the same time.
       if (count % 2 === 0) await accounts.passTime(1000);
       const { keyHash } = await create(3);
       for (let used = 0; used < count % 3; used++) await activate(keyHash, `mac-000${used}`);

@@ -108,7 +108,7 @@ export class Licenses {
     return row?.max_seats ?? 0;
   }
 
-  /** Lists all licenses or a page of them, by their creation and id. */
+  /** Lists all licenses or a page of them, ordered by creation time and id. */
   async list(page?: TimedPage): Promise<License[]> {
     return await queried(async () => {
       let query = this.#db.selectFrom('licenses').selectAll().orderBy('created_at').orderBy('id');

@@ -79,7 +79,7 @@ export function locationsRoutes({ licenseAdmin, overview, liveness, publicUrl }:
       ];
       throw operatorError(
         'CONFLICT',
-        `This location ${uses.join(' and ') || 'was claimed by a Mac'}. If it is to be deleted nevertheless, with its tokens, confirm that with \`footbridge location delete LOCATION --in-use\`.`,
+        `This location ${uses.join(' and ') || 'was claimed by a Mac'}. To delete it anyway, with its tokens, confirm with \`footbridge location delete LOCATION --in-use\`.`,
       );
     });
 

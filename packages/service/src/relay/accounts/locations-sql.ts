@@ -59,7 +59,7 @@ export type ClaimOutcome = 'owned' | 'foreign' | 'unassigned';
 type LocationRow = Selectable<Schema['locations']>;
 
 /** Locations that a license may take without the operator, besides one per seat. */
-export const SPARE_LOCATIONS = 10;
+const SPARE_LOCATIONS = 10;
 
 interface LocationClaim {
   readonly locationId: LocationId;
@@ -218,7 +218,7 @@ export class Locations {
     return { ...row, ...changed };
   }
 
-  /** Resolves with the owners of these locations, without those that have none. */
+  /** Resolves with the owner of each of these locations that has one. */
   async owners(locationIds: readonly LocationId[]): Promise<Map<LocationId, LocationOwner>> {
     const rows = await queried(() =>
       inChunks(locationIds, (chunk) =>
@@ -239,7 +239,7 @@ export class Locations {
     return owners;
   }
 
-  /** Resolves with when these locations, or all, were handed over to another device, as far as that was at this time or later. */
+  /** Resolves with the handovers to another device at this time or later: when each location, or this one, was handed over. */
   async handovers(since: number, locationId?: string): Promise<Map<string, number>> {
     const [deleted, handedOver] = await queried(() => {
       const former = this.#db
@@ -256,7 +256,7 @@ export class Locations {
         present.where('location_id', '=', locationId).execute(),
       ]);
     });
-    // What was handed over again after it was deleted has the later time.
+    // A location that was handed over again after its deletion has the later time.
     return new Map([...deleted, ...handedOver].map(({ location_id, at }) => [location_id, at ?? 0]));
   }
 
@@ -285,7 +285,7 @@ export class Locations {
     );
   }
 
-  /** Deletes a location that no license owns. It may come back when a Mac asks for it. Its next Mac counts as another one (`handovers`). */
+  /** Deletes a location that no license owns. It is stored again when a Mac requests it, and that Mac counts as another device (`handovers`). */
   async delete(locationId: LocationId): Promise<'deleted' | 'owned' | 'not_found'> {
     return await queried(() =>
       this.#db.transaction().execute(async (tx) => {
@@ -319,7 +319,7 @@ export class Locations {
     return rows.map(({ location_id }) => location_id);
   }
 
-  /** Resolves with the known ones of these locations, in any order. */
+  /** Resolves with each of these locations that is known, in any order. */
   async find(locationIds: readonly string[]): Promise<LocationDetails[]> {
     const rows = await queried(() =>
       inChunks(locationIds, (chunk) =>

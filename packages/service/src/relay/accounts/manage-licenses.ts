@@ -38,7 +38,7 @@ export interface PairingCode {
   readonly kind: 'created';
   readonly code: string;
   readonly expiresAt: number;
-  /** The license that the Mac takes a seat of. */
+  /** The license whose seat the Mac takes. */
   readonly licenseId: string;
   readonly license: string;
 }
@@ -99,14 +99,14 @@ export class LicenseAdmin {
     const outcome = await this.#deps.locations.assign(locationId, licenseId);
     if (outcome.kind !== 'changed') return outcome;
     await this.#announce('location', locationId);
-    // The response means that no later text reaches a Mac of the license that owned the location before.
+    // After the response, no text may reach a Mac of the previous license.
     if (outcome.before !== licenseId) await this.#deps.switchboard.disconnect(locationId, 'moved');
     const action = licenseId === null ? 'location.released' : 'location.assigned';
     await this.#record(by, action, locationId, { from: outcome.before, to: licenseId });
     return outcome;
   }
 
-  /** Deletes the location. Only `confirmed`, it also deletes one in use: its Mac is disconnected and its tokens are deleted. */
+  /** Deletes the location. If it is in use, this needs `confirmed`, disconnects its Mac and deletes its tokens. */
   async deleteLocation(locationId: LocationId, confirmed: boolean, by: string): Promise<DeleteOutcome> {
     const { locations, grants } = this.#deps;
     const [found] = await locations.find([locationId]);

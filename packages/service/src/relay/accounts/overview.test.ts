@@ -130,14 +130,14 @@ it('lists locations of several pages and those that only have a grant, in the or
   expect(await overview.location('z-granted')).toMatchObject({ licenseId: null, oauth });
 });
 
-it('reads the pages of the locations, which have each location once, and those that only have a grant last', async () => {
+it('reads pages that have each location once, those with only a grant last', async () => {
   const granted = ['a-granted', 'location-7', 'z-granted'];
   const { overview, reads } = start(450, { granted });
   const ids: string[] = [];
   for (let after: LocationPlace | undefined; ;) {
     const before = reads.count;
     const page = await overview.locationsPage({ limit: 150, after, only: undefined });
-    // A page reads the batches that it shows, whatever is behind them.
+    // A page reads only the batches that it shows.
     expect(reads.count - before).toBeLessThanOrEqual(2);
     ids.push(...page.map(({ location }) => location.locationId));
     const last = page.at(-1);
@@ -149,7 +149,7 @@ it('reads the pages of the locations, which have each location once, and those t
   expect(ids.slice(-2)).toEqual(['a-granted', 'z-granted']);
 });
 
-it('reads the pages of some locations, of which unknown ones are left out', async () => {
+it('reads pages of the given locations, without the unknown ones', async () => {
   const { overview } = start(450, { granted: ['z-granted'] });
   const only = ['z-granted', 'location-9', 'location-449', 'location-450'];
   const read = async (limit: number, id: string) => {

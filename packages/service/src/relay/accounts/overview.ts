@@ -28,7 +28,7 @@ export interface DeviceOverview extends DeviceDetails {
 }
 
 export interface LocationOverview extends LocationDetails {
-  /** What operators call it, if they do. */
+  /** The operator's name for the location, if it has one. */
   readonly name?: string;
   /** The Mac that holds the location now. */
   readonly connected: ConnectedMac | null;

@@ -10,7 +10,7 @@ export interface NewPairingCode {
   readonly symbols: string;
 }
 
-/** Returns a code with 40 random bits. It is guessed too slowly to matter: it is valid for minutes and wrong codes are limited. */
+/** Returns a code with 40 random bits. Guessing is too slow to succeed: a code is valid for minutes, and wrong codes are limited. */
 export function newPairingCode(): NewPairingCode {
   const symbols = Array.from({ length: LENGTH }, () => ALPHABET[randomSymbol()]).join('');
   return { shown: `${symbols.slice(0, GROUP)}-${symbols.slice(GROUP)}`, symbols };

@@ -80,7 +80,7 @@ onBothDatabases('the asset index', (open, engine) => {
     expect(await index.expired(10)).toEqual([]);
   });
 
-  it('I8 totals are of one location or of all', async () => {
+  it('I8 totals cover one location or all of them', async () => {
     expect(await index.totals()).toEqual({ count: 0, bytes: 0 });
     await index.add(record('a', { size: 10 }));
     await index.add(record('b', { size: 20 }));

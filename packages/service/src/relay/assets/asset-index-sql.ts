@@ -160,7 +160,7 @@ export function createAssetIndex({ database, clock, hashes }: AssetIndexDeps) {
         .execute();
     },
 
-    /** Sums up one location or one license, or all of them. */
+    /** Sums up the files of one location, of one license, or all files. */
     async totals(
       of?: { readonly locationId: string } | { readonly licenseId: string },
     ): Promise<AssetTotals> {

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/sql/open-database.ts';
 
 /**
- * Recomputes the totals of all locations and licenses on PostgreSQL. During a rolling upgrade, nodes of a version without totals add and remove files
- * and do not update them. The lock makes uploads wait, so that each file is counted once.
+ * Recomputes the totals of all locations and licenses on PostgreSQL. During a rolling upgrade, nodes of a version without totals add and
+ * remove files without updating them. The lock makes uploads wait, so that each file is counted once.
  */
 export async function recountTotals(db: Database): Promise<void> {
   await db.transaction().execute(async (tx) => {

@@ -11,7 +11,7 @@ import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
 import { DiskSpool } from './disk-spool.ts';
 
-/** Parts of files in memory. S3 requires at least 5 MiB for all parts but the last. docs/security.md shows it. */
+/** Parts of files in memory. S3 requires at least 5 MiB for all parts but the last. docs/security.md shows this limit. */
 export const S3_PARTS = { slots: 4, bytes: 5 * 1024 * 1024 } as const;
 const PART_BYTES = S3_PARTS.bytes;
 const RESPONSE_TIMEOUT_MS = 60_000;

@@ -39,7 +39,7 @@ export interface UploadDeps {
   /** The public address of the service. */
   readonly baseUrl: () => string;
   readonly quotaBytes: number;
-  /** Resolves with what the files of a license may take. */
+  /** Resolves with the quota of a license in bytes. */
   readonly licenseQuotaBytes: (licenseId: string) => Promise<number>;
   /** Resolves with how many days the files of a location are kept. */
   readonly retentionDays: (locationId: string) => Promise<number>;
@@ -79,7 +79,7 @@ interface Stored {
 
 /**
  * Stores a file that a Mac received, converts it to a web format where needed, and returns its URL (I8). A file that ended the service
- * twice is stored without a look into it (I10).
+ * twice is stored without being examined (I10).
  */
 export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<UploadOutcome> {
   const { assets, index, converter, suspects, clock, log, baseUrl } = deps;

@@ -41,7 +41,7 @@ const REJECTIONS = {
   ],
 } as const;
 
-/** `POST /mac/assets`: stores a file that a Mac received while it is read from the socket. */
+/** `POST /mac/assets`: stores a file from a Mac while reading it from the socket. */
 export function assetUploadRoutes(deps: AssetUploadDeps) {
   const slots = new Slots(BUDGETS.uploads.slots);
 
