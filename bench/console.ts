@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util';
 
 // A service reads the pages when it starts, so they are built before.
 import '@footbridge/console/build-console';
-import { keyedHash } from '@footbridge/service/relay/people/keyed-hash';
-import { blockOf } from '@footbridge/service/relay/journal/message-blocks';
+import { keyedHash } from '@footbridge/service/relay/people/handles';
+import { blockOf } from '@footbridge/service/relay/journal/journal-sql-writer';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 import { findChromium } from '@footbridge/testkit/servers/chromium';
 import { startPostgres } from '@footbridge/testkit/servers/postgres';

@@ -2,7 +2,7 @@
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import process from 'node:process';
 
-import { ed25519Verifier, opensslVerifier } from '@footbridge/service/relay/keys/verify-ed25519';
+import { ed25519Verifier, opensslVerifier } from '@footbridge/service/relay/keys/key-ring';
 
 const ROUNDS = Number(process.argv[2] ?? 9);
 const CALLS = 1000;

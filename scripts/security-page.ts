@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CONVERSIONS } from '@footbridge/media/converter';
 import { BUDGETS } from '@footbridge/service/platform/budgets';
 import type { Budget } from '@footbridge/service/platform/budgets';
-import { CRM_CALLS } from '@footbridge/service/relay/crm/transport';
+import { CRM_CALLS } from '@footbridge/service/relay/crm/transport-http';
 import { HANDOVERS } from '@footbridge/service/relay/inbound/prepare-attachments';
 import { S3_PARTS } from '@footbridge/service/relay/assets/assets-s3';
 

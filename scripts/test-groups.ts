@@ -31,7 +31,7 @@ export const GROUPS = {
   /** Compare the memory or the CPU time of their own process: they must have it to themselves. */
   measuring: [
     'packages/media/src/converter.test.ts',
-    'packages/service/src/relay/crm/error-body.test.ts',
+    'packages/service/src/relay/crm/failed-response.test.ts',
     'packages/service/src/relay/status/report-statuses.test.ts',
     'packages/service/src/relay/assets/assets-s3.test.ts',
     'tests/siege/memory.test.ts',

@@ -13,7 +13,7 @@ import { create } from 'axios';
 import { Agent, Pool, fetch as undiciFetch, request } from 'undici';
 import type { Dispatcher } from 'undici';
 
-import { createTransport } from '@footbridge/service/relay/crm/transport';
+import { createTransport } from '@footbridge/service/relay/crm/transport-http';
 import { findPinning } from '../measure/pinning.ts';
 import { ratios, spread } from '../measure/statistics.ts';
 import { HttpMessages } from '../environment/http-messages.ts';

@@ -53,7 +53,7 @@ import { probeRoutes } from './platform/operator/probe-routes.ts';
 import { sessionRoutes, signInRoute } from './platform/operator/session-routes.ts';
 import { tokensRoutes } from './platform/operator/tokens-routes.ts';
 import { refuseInterruptedRestore } from './platform/restore-marker.ts';
-import { Slot } from './platform/slot.ts';
+import { Slot } from './platform/extension-points.ts';
 import { logDatabase } from './platform/sql/log-database.ts';
 import { openDatabase } from './platform/sql/open-database.ts';
 import { databaseOf } from './platform/sql/settings.ts';
@@ -75,15 +75,14 @@ import type { Texts } from './relay/journal/texts.ts';
 import { openKeys } from './relay/keys/room.ts';
 import type { KeySettings } from './relay/keys/settings-keys.ts';
 import { openMacs } from './relay/macs/room.ts';
-import { keyedHash } from './relay/people/keyed-hash.ts';
-import { createPhones } from './relay/people/phones.ts';
+import { keyedHash, createPhones } from './relay/people/handles.ts';
 import type { Relay } from './relay/relay.ts';
 import { openStatus } from './relay/status/room.ts';
 import { separateNodes } from './relay/switchboard/find-separate-nodes.ts';
 import { openCluster } from './relay/switchboard/room.ts';
 import { SendLedger } from './relay/switchboard/send-ledger.ts';
 import { openWebhook } from './relay/webhook/room.ts';
-import { UNSIGNED } from './relay/webhook/webhook-response.ts';
+import { UNSIGNED } from './relay/webhook/webhook-route.ts';
 
 export interface Bridge {
   readonly url: string;

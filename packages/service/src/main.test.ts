@@ -11,7 +11,7 @@ import { Service, startService } from '@footbridge/testkit/service';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { readStored, TEXTS } from './platform/sql/stored-json.ts';
+import { readStored, TEXTS } from './platform/sql/queries.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

@@ -31,16 +31,16 @@ import { MAX_FRAME_BYTES, parseServiceFrame } from '@footbridge/protocol/frames'
 import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { parseTraceParent } from '@footbridge/protocol/traceparent';
-import { messageOf, redactMessage } from '@footbridge/service/relay/crm/error-body';
+import { messageOf, redactMessage } from '@footbridge/service/relay/crm/failed-response';
 import { addressKey } from '@footbridge/service/platform/http/client-address';
 import { contentDisposition } from '@footbridge/service/relay/assets/content-disposition';
-import { parseBody } from '@footbridge/service/relay/webhook/webhook-body';
-import { readMacFrame } from '@footbridge/service/relay/macs/read-mac-frame';
+import { parseBody } from '@footbridge/service/relay/webhook/webhook-route';
+import { readMacFrame } from '@footbridge/service/relay/macs/receive-window';
 import { composeMessage } from '@footbridge/service/relay/inbound/compose-message';
 import { isSameText } from '@footbridge/service/relay/inbound/match-message';
 import { optOutWord } from '@footbridge/service/features/opt-out/opt-out-word';
 import { asReply, checkAttachments, checkType } from '@footbridge/service/relay/webhook/check-message';
-import { createPhones } from '@footbridge/service/relay/people/phones';
+import { createPhones } from '@footbridge/service/relay/people/handles';
 import { pickFields, receivedNames } from '@footbridge/service/relay/webhook/webhook-request';
 
 import { amr, caf, conversionReply, iso, ogg, picture, png, signatures, tiff, zip } from './files.ts';

@@ -1,8 +1,7 @@
 import type { MessageReceivedFrame, SendFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
-import type { Occurrence } from '../platform/occurrence.ts';
-import type { Slot } from '../platform/slot.ts';
+import type { Occurrence, Slot } from '../platform/extension-points.ts';
 import type { AccountsRoom } from './accounts/room.ts';
 import type { AssetsRoom } from './assets/room.ts';
 import type { CrmRoom } from './crm/room.ts';
@@ -11,8 +10,7 @@ import type { Gate } from './inbound/gate.ts';
 import type { Journal } from './journal/journal-sql.ts';
 import type { Retention } from './journal/retention.ts';
 import type { Texts } from './journal/texts.ts';
-import type { KeyedHash } from './people/keyed-hash.ts';
-import type { Phones } from './people/phones.ts';
+import type { KeyedHash, Phones } from './people/handles.ts';
 import type { Switchboard } from './switchboard/switchboard.ts';
 import type { HandleAppEvent } from './webhook/app-events.ts';
 import type { IsSuppressed } from './webhook/check-message.ts';

@@ -1,5 +1,5 @@
 import type { Host } from '../../platform/host.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 
 declare module '../../platform/sql/schema.ts' {
   interface Schema {

@@ -1,7 +1,7 @@
 import { checkCrm } from '@footbridge/protocol/operator/crm';
 import type { FastifyInstance } from 'fastify';
 
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import { serveCall } from '../../platform/operator/serve-call.ts';
 
 export interface CrmCheckRoutesDeps {

@@ -6,10 +6,9 @@ import { sql } from 'kysely';
 import type { Selectable, Transaction } from 'kysely';
 
 import { batches } from '../../platform/batcher.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded, readStored, TEXTS } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
 import { SAME_ISSUE_MS } from './issues-sql.ts';
 import { MAX_LOCATIONS, MAX_TIMES_AN_HOUR } from './alerts.ts';
 import type { Alert, AlertedChange, AlertedIssue, ReceiverName } from './alerts.ts';

@@ -6,10 +6,9 @@ import type { Generated, Selectable } from 'kysely';
 
 import { batches } from '../../platform/batcher.ts';
 import type { Finding } from '../../platform/findings.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded, readStored, TEXTS } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
 
 declare module '../../platform/sql/schema.ts' {

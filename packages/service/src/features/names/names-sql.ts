@@ -1,5 +1,4 @@
-import { guarded } from '../../platform/sql/guarded.ts';
-import { inChunks } from '../../platform/sql/in-chunks.ts';
+import { guarded, inChunks } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 
 declare module '../../platform/sql/schema.ts' {

@@ -1,7 +1,7 @@
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
 import { DAY_MS, page, REFUSED, setUp } from './tokens.fixture.ts';
 import type { Tokens } from './tokens.ts';
 

@@ -2,8 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { ExpressionBuilder, Generated, Selectable, Transaction } from 'kysely';
 
-import { guarded } from '../../platform/sql/guarded.ts';
-import { inChunks } from '../../platform/sql/in-chunks.ts';
+import { guarded, inChunks } from '../../platform/sql/queries.ts';
 import type { Database, OpenDatabase } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { KEY_ID_LENGTH } from './vault.ts';

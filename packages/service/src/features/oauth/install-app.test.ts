@@ -2,8 +2,8 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import type { InstallOutcome } from './install-app.ts';
 import type { LocationPage } from './token-endpoint.ts';
 import { page, REFUSED, setUp } from './tokens.fixture.ts';

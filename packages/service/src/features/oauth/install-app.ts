@@ -1,8 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import { fixedDelay } from '../../platform/retry/retry-policies.ts';
-import { retry } from '../../platform/retry/retry.ts';
+import { fixedDelay, retry } from '../../platform/retry/retry.ts';
 import type { Grants } from './grants-sql.ts';
 import { EXPECTED_MS } from './app-events.ts';
 import type { RecordRefusal } from './record-refusal.ts';

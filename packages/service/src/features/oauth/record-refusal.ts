@@ -1,6 +1,6 @@
 import type { Log } from '@footbridge/runtime/log';
 
-import type { FailedAttempt } from '../../platform/retry/attempt.ts';
+import type { FailedAttempt } from '../../platform/retry/retry.ts';
 import type { Grants, Refusal } from './grants-sql.ts';
 
 export interface RecordRefusalDeps {

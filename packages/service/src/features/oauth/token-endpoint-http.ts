@@ -3,10 +3,10 @@ import { isObject } from '@footbridge/protocol/schema';
 
 import { appIdOf } from './app-events.ts';
 import type { IssuedTokens, LocationPage, TokenEndpoint } from './token-endpoint.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
-import { redactMessage, messageOf } from '../../relay/crm/error-body.ts';
-import type { HttpResponse, NoResponse, Transport } from '../../relay/crm/transport.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
+import { redactMessage, messageOf } from '../../relay/crm/failed-response.ts';
+import type { HttpResponse, NoResponse, Transport } from '../../relay/crm/transport-http.ts';
 
 export interface TokenEndpointDeps {
   readonly transport: Transport;

@@ -1,4 +1,4 @@
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import type { GrantKind } from './grants-sql.ts';
 
 export interface IssuedTokens {

@@ -4,8 +4,8 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { silentLog } from '@footbridge/testkit/silent-log';
 import { onTestFinished } from 'vitest';
 
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import { createMemoryChanges } from '../../platform/changes/changes-memory.ts';
 import { createGrants } from './grants-sql.ts';
 import type { Grants } from './grants-sql.ts';

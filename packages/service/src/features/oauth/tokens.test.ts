@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
 import type { Grants } from './grants-sql.ts';
 import { bearerOf, DAY_MS, DAY_SEC, setUp } from './tokens.fixture.ts';
 import type { Tokens } from './tokens.ts';

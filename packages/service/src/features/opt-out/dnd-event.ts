@@ -1,7 +1,7 @@
 import { isObject } from '@footbridge/protocol/schema';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { Phones } from '../../relay/people/phones.ts';
+import type { Phones } from '../../relay/people/handles.ts';
 import type { HandleAppEvent } from '../../relay/webhook/app-events.ts';
 import type { StoredSuppressions as Suppressions } from './suppressions-sql.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 import type { StoredSuppressions as Suppressions, SuppressionView } from './suppressions-sql.ts';
-import type { Phones } from '../../relay/people/phones.ts';
+import type { Phones } from '../../relay/people/handles.ts';
 
 export interface ImportOptOutsDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'restore'>;

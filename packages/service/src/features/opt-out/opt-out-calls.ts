@@ -7,7 +7,7 @@ import type { Suppressions } from './suppression-filter.ts';
 import type { SuppressionView } from './suppressions-sql.ts';
 import { visibleLocations } from '../../platform/operator/operator-auth.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';
-import type { Phones } from '../../relay/people/phones.ts';
+import type { Phones } from '../../relay/people/handles.ts';
 
 export interface OptOutCallsDeps {
   readonly suppressions: Pick<Suppressions, 'set' | 'list'>;

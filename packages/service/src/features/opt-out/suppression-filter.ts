@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import { nextTurn } from '../../platform/batcher.ts';
-import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
+import type { KeyedHash } from '../../relay/people/handles.ts';
 import type { StoredSuppressions } from './suppressions-sql.ts';
 
 export type Suppressions = StoredSuppressions;

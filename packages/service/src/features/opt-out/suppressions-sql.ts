@@ -1,9 +1,9 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
-import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
+import type { KeyedHash } from '../../relay/people/handles.ts';
 
 declare module '../../platform/sql/schema.ts' {
   interface Schema {

@@ -7,7 +7,7 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
 import type { Lease } from '../../relay/switchboard/switchboard.ts';
 import { watchWords } from './watch-words.ts';
 import type { Deliver } from '../../relay/inbound/gate.ts';

@@ -4,10 +4,9 @@ import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
 import { EngineError } from '../../platform/errors.ts';
-import type { Phones } from '../../relay/people/phones.ts';
-import type { UpdateContact } from '../../relay/crm/update-contact.ts';
-import { fixedDelay } from '../../platform/retry/retry-policies.ts';
-import { retry } from '../../platform/retry/retry.ts';
+import type { Phones } from '../../relay/people/handles.ts';
+import type { UpdateContact } from '../../relay/crm/contact-calls.ts';
+import { fixedDelay, retry } from '../../platform/retry/retry.ts';
 import type { StoredSuppressions as Suppressions } from './suppressions-sql.ts';
 import type { Deliver } from '../../relay/inbound/gate.ts';
 import { optOutWord } from './opt-out-word.ts';

@@ -3,7 +3,7 @@ import { newRequestId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
+import type { KeyedHash } from '../../relay/people/handles.ts';
 import type { Switchboard } from '../../relay/switchboard/switchboard.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 

@@ -1,6 +1,6 @@
 import type { Host } from '../../platform/host.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
-import type { KeyedHash } from '../../relay/people/keyed-hash.ts';
+import { guarded } from '../../platform/sql/queries.ts';
+import type { KeyedHash } from '../../relay/people/handles.ts';
 
 declare module '../../platform/sql/schema.ts' {
   interface Schema {

@@ -3,9 +3,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
-import type { UpdateContact } from '../../relay/crm/update-contact.ts';
-import { fixedDelay } from '../../platform/retry/retry-policies.ts';
-import { retry } from '../../platform/retry/retry.ts';
+import type { UpdateContact } from '../../relay/crm/contact-calls.ts';
+import { fixedDelay, retry } from '../../platform/retry/retry.ts';
 import type { ReachField, ReachFields } from './reach-fields-sql.ts';
 import type { Reach } from './ask-reach.ts';
 

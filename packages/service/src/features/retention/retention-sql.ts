@@ -1,4 +1,4 @@
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { RetentionDays } from '../../relay/journal/retention.ts';
 

@@ -2,7 +2,7 @@ import type { Check, Finding } from '../../platform/findings.ts';
 import type { Host } from '../../platform/host.ts';
 import type { Liveness } from '../../relay/accounts/liveness.ts';
 import type { ConnectedMac, LocationOverview } from '../../relay/accounts/overview.ts';
-import { NO_CALLS } from '../../relay/crm/recent-calls.ts';
+import { NO_CALLS } from '../../relay/crm/crm-client.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { MacView } from '../../relay/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';

@@ -1,5 +1,5 @@
 import { UNREADABLE_TOKENS } from '../../relay/crm/tokens.ts';
-import type { RecentCalls } from '../../relay/crm/recent-calls.ts';
+import type { RecentCalls } from '../../relay/crm/crm-client.ts';
 import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 
 /** The links between the CRM and the customer, in the order in which a message uses them. */

@@ -2,9 +2,9 @@ import type { Journal } from '../../relay/journal/journal-sql.ts';
 import type { StateReport } from '../../relay/switchboard/switchboard.ts';
 import { livenessOf } from './liveness.ts';
 import type { Liveness } from '../../relay/accounts/liveness.ts';
-import { NO_CALLS } from '../../relay/crm/recent-calls.ts';
+import { NO_CALLS } from '../../relay/crm/crm-client.ts';
 import type { PrivateTokenState } from '../../relay/crm/tokens.ts';
-import type { RecentCalls } from '../../relay/crm/recent-calls.ts';
+import type { RecentCalls } from '../../relay/crm/crm-client.ts';
 import { brokenLinks, tenantPath } from './tenant-path.ts';
 import type { LineTraffic, Problem, TenantFacts, TenantPath } from './tenant-path.ts';
 

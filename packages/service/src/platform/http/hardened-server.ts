@@ -8,13 +8,12 @@ import { createServer } from '@footbridge/runtime/node-http';
 
 import { HTTP_CONNECTIONS } from '../budgets.ts';
 import type { Budget } from '../budgets.ts';
-import { OnePerTick } from '../one-per-tick.ts';
-import { boundBodyParts } from './request-body.ts';
+import { OnePerTick } from '../bounded-share.ts';
+import { boundBodyParts, RequestBudget } from './request-budget.ts';
 import { Connections } from './connections.ts';
 import type { Connection } from './connections.ts';
 import { errorResponse } from './error-response.ts';
 import type { HttpError } from './error-response.ts';
-import { RequestBudget } from './request-budget.ts';
 
 const BUSY: HttpError = { status: 503, label: 'Service busy' };
 const CROWDED: HttpError = {

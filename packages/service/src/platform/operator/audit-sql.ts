@@ -1,7 +1,7 @@
 import { newRequestId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { guarded } from '../sql/guarded.ts';
+import { guarded } from '../sql/queries.ts';
 import type { Database } from '../sql/open-database.ts';
 
 /** Ids, states and numbers, never a key, a token or the text of a message. */

@@ -4,10 +4,9 @@ import type { Clock } from '@footbridge/runtime/clock';
 import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
-import { guarded } from '../sql/guarded.ts';
+import { guarded, readStored, TEXTS } from '../sql/queries.ts';
 import type { Database } from '../sql/open-database.ts';
 import type { Schema } from '../sql/schema.ts';
-import { readStored, TEXTS } from '../sql/stored-json.ts';
 import type { TimedPage } from '../timed-page.ts';
 
 /** A token that the operator created for another user. `locations` is null for a token that sees all of them. */

@@ -1,11 +1,8 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { CANCELLED, failed, succeeded } from './attempt.ts';
-import type { Attempt, FailedAttempt } from './attempt.ts';
-import { backoff, fixedDelay, isStuck, once } from './retry-policies.ts';
-import { retry } from './retry.ts';
-import type { RetryOptions } from './retry.ts';
+import { CANCELLED, failed, succeeded, backoff, fixedDelay, isStuck, once, retry } from './retry.ts';
+import type { Attempt, FailedAttempt, RetryOptions } from './retry.ts';
 
 const HTTP = failed('http', { status: 503 });
 const UNAVAILABLE = failed('unavailable', { unsent: true });

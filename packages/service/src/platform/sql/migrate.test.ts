@@ -13,7 +13,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createAssetIndex } from '../../relay/assets/asset-index-sql.ts';
 import { Guids } from '../../relay/inbound/guids-sql.ts';
 import { createJournal } from '../../relay/journal/journal-sql.ts';
-import { keyedHash } from '../../relay/people/keyed-hash.ts';
+import { keyedHash } from '../../relay/people/handles.ts';
 import { migrateSqlite } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { openDatabase, reason } from './open-database.ts';

@@ -3,7 +3,7 @@ import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 import type { WorkMark } from '@footbridge/runtime/work-mark';
 
-import { guarded } from '../sql/guarded.ts';
+import { guarded } from '../sql/queries.ts';
 import type { Database } from '../sql/open-database.ts';
 import { SET_ASIDE } from './suspects.ts';
 import type { MessageName, SetAside } from './suspects.ts';

@@ -4,8 +4,7 @@ import type { Failpoint } from '@footbridge/runtime/failpoints';
 import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
-import { guarded } from '../../platform/sql/guarded.ts';
-import { inChunks } from '../../platform/sql/in-chunks.ts';
+import { guarded, inChunks } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';

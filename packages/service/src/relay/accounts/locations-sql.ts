@@ -3,8 +3,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { InferResult, Selectable } from 'kysely';
 
-import { guarded } from '../../platform/sql/guarded.ts';
-import { inChunks } from '../../platform/sql/in-chunks.ts';
+import { guarded, inChunks } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import { licensesBesides } from './accounts-sql.ts';

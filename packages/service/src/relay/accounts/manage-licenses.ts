@@ -8,7 +8,7 @@ import type { License, LicenseChange, LicenseChangeOutcome, Licenses } from './l
 import type { AssignOutcome, Locations } from './locations-sql.ts';
 import type { PairingCodeOutcome, PairingCodes } from './pairing-codes-sql.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
-import type { Slot } from '../../platform/slot.ts';
+import type { Slot } from '../../platform/extension-points.ts';
 import { hashSecret } from './secret-hash.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
 import { newLicenseKey } from './license-key.ts';

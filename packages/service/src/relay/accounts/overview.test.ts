@@ -2,7 +2,7 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
-import { Slot } from '../../platform/slot.ts';
+import { Slot } from '../../platform/extension-points.ts';
 import { NO_GRANTS } from '../crm/tokens.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
 import { Overview } from './overview.ts';

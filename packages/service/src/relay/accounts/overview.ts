@@ -7,7 +7,7 @@ import type { LocationDetails, Locations } from './locations-sql.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
 import type { BoundMac, MacView, StateReport, Switchboard } from '../switchboard/switchboard.ts';
 import type { CrmGrants, LocationGrant } from '../crm/tokens.ts';
-import { Slot } from '../../platform/slot.ts';
+import { Slot } from '../../platform/extension-points.ts';
 import type { TakeOvers } from './token-use.ts';
 
 export interface OverviewDeps {

@@ -1,7 +1,7 @@
 import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import { licensesBesides } from './accounts-sql.ts';
 import type { RowLocks } from './accounts-sql.ts';

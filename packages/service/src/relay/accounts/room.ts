@@ -2,7 +2,7 @@ import { addressKey } from '../../platform/http/client-address.ts';
 import type { Host } from '../../platform/host.ts';
 import { RecentOccurrences } from '../../platform/recent-occurrences.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import { Slot } from '../../platform/slot.ts';
+import { Slot } from '../../platform/extension-points.ts';
 import type { CrmGrants } from '../crm/tokens.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
 import type { AccountTables } from './account-tables-sql.ts';

@@ -12,7 +12,7 @@ import type { Upload, UploadOutcome } from './take-upload.ts';
 import type { DeviceAuth, DeviceIdentity } from '../accounts/authenticate-device.ts';
 import type { Limit, Limits } from '../../platform/limits/limits.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
-import { Slots } from '../../platform/slots.ts';
+import { Slots } from '../../platform/http/request-budget.ts';
 
 export interface AssetUploadDeps {
   readonly take: (upload: Upload) => Promise<UploadOutcome>;

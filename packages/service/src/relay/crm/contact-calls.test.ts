@@ -1,9 +1,8 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { createLookUpPhone } from './phone-of-contact.ts';
-import { succeeded } from '../../platform/retry/attempt.ts';
-import { createContactCalls } from './contact-calls.ts';
+import { createLookUpPhone, createContactCalls } from './contact-calls.ts';
+import { succeeded } from '../../platform/retry/retry.ts';
 import { createCrmClient } from './crm-client.ts';
 import type { CrmCall } from './crm-client.ts';
 

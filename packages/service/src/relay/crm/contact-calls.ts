@@ -1,9 +1,11 @@
 import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
+import { usableMessageId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
 
-import type { PhoneCalls } from './phone-of-contact.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt, SendGuard } from '../../platform/retry/attempt.ts';
+import { failed, succeeded, retry, once } from '../../platform/retry/retry.ts';
+import type { Attempt, SendGuard, FailedAttempt } from '../../platform/retry/retry.ts';
+import { EngineError } from '../../platform/errors.ts';
 import type { CrmClient } from './crm-client.ts';
 
 const MAX_LISTED = 100;
@@ -151,3 +153,80 @@ function duplicateIdIn(text: string): string | undefined {
 }
 
 const nonEmpty = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+
+export interface PhoneCalls {
+  /** One attempt. Resolves with undefined when the contact has no phone or belongs to another location. */
+  readPhone(
+    locationId: string,
+    contactId: string,
+    timeoutMs: number,
+    guard: SendGuard,
+  ): Promise<Attempt<string | undefined>>;
+}
+
+export interface LookUpPhoneDeps {
+  readonly calls: PhoneCalls;
+  readonly clock: Clock;
+}
+
+/** The deadline of a lookup. A webhook waits for it. */
+const WITHIN_MS = 4000;
+
+/**
+ * Looks up the phone of a contact, for a webhook without one (W7). Makes one attempt, unless the deadline has passed. Throws EngineError
+ * when this service could not make the call.
+ */
+export function createLookUpPhone({ calls, clock }: LookUpPhoneDeps) {
+  return async function lookUpPhone(locationId: string, contactId: string): Promise<string | undefined> {
+    // An id that does not fit into one path segment is not a contact of the CRM.
+    if (usableMessageId(contactId) === undefined) return undefined;
+    const deadline = new AbortController();
+    const cancel = clock.after(WITHIN_MS, () => deadline.abort());
+    let latest: Attempt<string | undefined> | undefined;
+    const result = await retry({
+      attempt: async (previous) =>
+        (latest = await calls.readPhone(locationId, contactId, WITHIN_MS, {
+          previous,
+          cancellation: deadline,
+        })),
+      policy: once,
+      isWanted: () => !deadline.signal.aborted,
+      clock,
+    });
+    cancel();
+    if (result.ok) return result.value;
+    if (latest?.ok === false && wasNotMade(latest))
+      throw new EngineError('crm', `the call was not made: ${latest.reason}`);
+    return undefined;
+  };
+}
+
+/** The call waited for a connection or for the rate limit until its time was over. */
+const wasNotMade = ({ kind, inDoubt }: FailedAttempt) =>
+  kind === 'crowded' || kind === 'cancelled' || (kind === 'timeout' && inDoubt !== true);
+
+/** Changes fields of the contact with a phone number, if there is one: `PUT /contacts/{contactId}`. One attempt; never rejects. */
+export type UpdateContact = (
+  operation: string,
+  locationId: string,
+  handle: string,
+  fields: object,
+) => Promise<Attempt<'updated' | 'no_contact'>>;
+
+export function createUpdateContact(client: CrmClient, contacts: Pick<ContactCalls, 'find'>): UpdateContact {
+  return async (operation, locationId, handle, fields) => {
+    const found = await contacts.find(locationId, handle, {});
+    if (!found.ok) return found;
+    if (found.value === undefined) return succeeded('no_contact');
+    return client.attempt({
+      operation,
+      locationId,
+      bearer: 'any',
+      method: 'PUT',
+      path: `/contacts/${encodeURIComponent(found.value)}`,
+      body: JSON.stringify(fields),
+      discardsBody: true,
+      read: () => succeeded('updated'),
+    });
+  };
+}

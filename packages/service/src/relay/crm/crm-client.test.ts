@@ -2,13 +2,11 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
 import type { Bearer, NoBearer } from './tokens.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
-import { backoff } from '../../platform/retry/retry-policies.ts';
-import { retry } from '../../platform/retry/retry.ts';
+import { failed, succeeded, backoff, retry } from '../../platform/retry/retry.ts';
+import type { FailedAttempt, SendGuard } from '../../platform/retry/retry.ts';
 import { createCrmClient } from './crm-client.ts';
 import type { CrmCall, CrmClientDeps } from './crm-client.ts';
-import type { HttpRequest, HttpResponse, NoResponse } from './transport.ts';
+import type { HttpRequest, HttpResponse, NoResponse } from './transport-http.ts';
 
 const CALL: CrmCall<string> = {
   operation: 'status',

@@ -1,7 +1,7 @@
 import { readJson } from '@footbridge/protocol/read-json';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import type { Transport } from './transport.ts';
+import type { Transport } from './transport-http.ts';
 
 /** What one GET of an address found. */
 export type Probe =

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { NO_CALLS, RecentCrmCalls } from './recent-calls.ts';
+import { NO_CALLS, RecentCrmCalls } from './crm-client.ts';
 
 function setUp() {
   let now = 0;

@@ -1,22 +1,17 @@
 import type { Host } from '../../platform/host.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import { Slot } from '../../platform/slot.ts';
-import { createContactCalls } from './contact-calls.ts';
-import type { ContactCalls } from './contact-calls.ts';
-import { createCrmClient } from './crm-client.ts';
-import type { CrmClient } from './crm-client.ts';
-import { createLookUpPhone } from './phone-of-contact.ts';
+import { Slot } from '../../platform/extension-points.ts';
+import { createContactCalls, createLookUpPhone, createUpdateContact } from './contact-calls.ts';
+import type { ContactCalls, UpdateContact } from './contact-calls.ts';
+import { createCrmClient, RecentCrmCalls } from './crm-client.ts';
+import type { CrmClient, RecentCalls } from './crm-client.ts';
 import { probeAddress } from './probe-address.ts';
 import type { Probe } from './probe-address.ts';
-import { RecentCrmCalls } from './recent-calls.ts';
-import type { RecentCalls } from './recent-calls.ts';
 import type { CRM } from './settings.ts';
 import { NO_GRANTS } from './tokens.ts';
 import type { CrmGrants, CrmTokens } from './tokens.ts';
-import { createTransport } from './transport.ts';
-import type { Transport } from './transport.ts';
-import { createUpdateContact } from './update-contact.ts';
-import type { UpdateContact } from './update-contact.ts';
+import { createTransport } from './transport-http.ts';
+import type { Transport } from './transport-http.ts';
 
 export interface CrmRoom {
   readonly tokens: Slot<CrmTokens>;

@@ -7,8 +7,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { createTransport } from './transport.ts';
-import type { HttpRequest } from './transport.ts';
+import { createTransport } from './transport-http.ts';
+import type { HttpRequest } from './transport-http.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

@@ -6,7 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { afterEach, expect, it } from 'vitest';
 
-import { createTransport } from './transport.ts';
+import { createTransport } from './transport-http.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

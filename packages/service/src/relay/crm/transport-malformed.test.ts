@@ -6,7 +6,7 @@ import { listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createTransport } from './transport.ts';
+import { createTransport } from './transport-http.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

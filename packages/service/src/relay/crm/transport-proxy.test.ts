@@ -9,8 +9,8 @@ import { closeHttp, listen } from '@footbridge/testkit/loopback';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { createTransport } from './transport.ts';
-import type { HttpRequest } from './transport.ts';
+import { createTransport } from './transport-http.ts';
+import type { HttpRequest } from './transport-http.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

@@ -10,8 +10,8 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { createTransport } from './transport.ts';
-import type { HttpRequest } from './transport.ts';
+import { createTransport } from './transport-http.ts';
+import type { HttpRequest } from './transport-http.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

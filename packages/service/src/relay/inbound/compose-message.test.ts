@@ -3,8 +3,7 @@ import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { composeMessage, kindOf } from './compose-message.ts';
-import { idempotencyKey } from './idempotency-key.ts';
+import { composeMessage, kindOf, idempotencyKey } from './compose-message.ts';
 
 const FRAME: MessageReceivedFrame = {
   type: 'message_received',

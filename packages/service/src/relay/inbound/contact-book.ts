@@ -1,15 +1,13 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { succeeded } from '../../platform/retry/attempt.ts';
-import type { Phones } from '../people/phones.ts';
-import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
-import type { RetryPolicy } from '../../platform/retry/retry.ts';
+import { succeeded } from '../../platform/retry/retry.ts';
+import type { Phones } from '../people/handles.ts';
+import type { Attempt, FailedAttempt, RetryPolicy } from '../../platform/retry/retry.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 import type { ContactCalls } from '../crm/contact-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
-import { inboundRetryPolicy, writePolicy } from './inbound-retry-policy.ts';
-import { LostAttempts } from './lost-attempts.ts';
-import { readAfterLoss } from './read-after-loss.ts';
+import { inboundRetryPolicy, writePolicy } from './inbound-job.ts';
+import { LostAttempts, readAfterLoss } from './read-after-loss.ts';
 import type { ReadDelays } from './read-after-loss.ts';
 
 interface Found {

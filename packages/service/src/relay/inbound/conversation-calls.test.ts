@@ -1,10 +1,10 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { succeeded } from '../../platform/retry/attempt.ts';
+import { succeeded } from '../../platform/retry/retry.ts';
 import { createConversationCalls } from './conversation-calls.ts';
 import { createCrmClient } from '../crm/crm-client.ts';
-import type { HttpRequest } from '../crm/transport.ts';
+import type { HttpRequest } from '../crm/transport-http.ts';
 
 const clock = new FakeClock(Date.UTC(2026, 0, 1, 12));
 

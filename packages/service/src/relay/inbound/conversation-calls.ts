@@ -1,7 +1,7 @@
 import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
-import type { Attempt, SendGuard } from '../../platform/retry/attempt.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
+import type { Attempt, SendGuard } from '../../platform/retry/retry.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
 
 /** A message as the CRM shows it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../platform/retry/retry.ts';
 import { LOCATION, advanceUntil, delivered, frame, lease, posted, setUp } from './deliver-inbound.fixture.ts';
 
 describe('the contact of a sender', () => {

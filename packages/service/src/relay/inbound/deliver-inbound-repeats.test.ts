@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../platform/retry/retry.ts';
 import type { Guids } from './guids-sql.ts';
 import type { MessageTrail, Recorded, StepName } from '../journal/journal.ts';
 import type { ConversationCalls } from './conversation-calls.ts';

@@ -6,7 +6,7 @@ import { silentLog } from '@footbridge/testkit/silent-log';
 import { until } from '@footbridge/testkit/until';
 import { onTestFinished } from 'vitest';
 
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
 import { Guids } from './guids-sql.ts';
 import type { Recorded, StepName } from '../journal/journal.ts';
 import type { Lease } from '../switchboard/switchboard.ts';

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { EngineError } from '../../platform/errors.ts';
-import { CANCELLED, failed } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import type { Guids } from './guids-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import type { InboundMessage } from './inbound-calls.ts';

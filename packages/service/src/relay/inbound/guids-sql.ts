@@ -3,9 +3,8 @@ import { sql } from 'kysely';
 import type { CompiledQuery } from 'kysely';
 
 import { nextTurn } from '../../platform/batcher.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded, queriesBySize } from '../../platform/sql/queries.ts';
 import type { Database, OpenDatabase, Queries } from '../../platform/sql/open-database.ts';
-import { queriesBySize } from '../../platform/sql/queries-by-size.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 
 /** The result of a claim. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { succeeded } from '../../platform/retry/attempt.ts';
+import { succeeded } from '../../platform/retry/retry.ts';
 import type { CrmCall, CrmClient } from '../crm/crm-client.ts';
 import { createInboundCalls } from './inbound-calls.ts';
 

@@ -3,11 +3,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 import { nextRequestId } from '@footbridge/runtime/request-id';
 
-import { CANCELLED, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
-import { Cancellation } from '../../platform/retry/cancellation.ts';
-import { retry } from '../../platform/retry/retry.ts';
-import type { RetryPolicy } from '../../platform/retry/retry.ts';
+import { backoff, isStuck, CANCELLED, succeeded, Cancellation, retry } from '../../platform/retry/retry.ts';
+import type { RetryPolicy, Attempt, FailedAttempt, SendGuard } from '../../platform/retry/retry.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import { LeaseFence } from '../switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../switchboard/lease-fence.ts';
@@ -15,7 +12,25 @@ import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import type { InboundMessage } from './inbound-calls.ts';
-import { inboundRetryPolicy } from './inbound-retry-policy.ts';
+
+/**
+ * The Mac keeps the message, so the message is retried as long as the CRM may accept it. A message on which the CRM fails while it accepts
+ * others is given up (I6).
+ */
+export const inboundRetryPolicy: RetryPolicy = (failure, progress) =>
+  isStuck(failure, progress) ? undefined : backoff(failure, progress);
+
+/** For a call that changes something: after a lost response the CRM is read before the call is repeated (I9). */
+export const writePolicy: RetryPolicy = (failure, progress) =>
+  failure.inDoubt === true ? undefined : inboundRetryPolicy(failure, progress);
+
+/** For a read after a lost response. Without a token the read waits longer: the message could not be posted either. */
+export const readPolicy =
+  (withinMs: number): RetryPolicy =>
+  (failure, progress) => {
+    const hasToken = failure.kind !== 'none' && failure.kind !== 'reauth_required';
+    return hasToken && progress.elapsedMs >= withinMs ? undefined : backoff(failure, progress);
+  };
 
 const MAX_NOTED_FAILURES = 8;
 const STORE_RETRY_MS = 1000;

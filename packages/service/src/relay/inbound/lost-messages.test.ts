@@ -6,8 +6,8 @@ import { until } from '@footbridge/testkit/until';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt, FailedAttempt } from '../../platform/retry/retry.ts';
 import { Guids } from './guids-sql.ts';
 import { openDatabase } from '../../platform/sql/open-database.ts';
 import type { OpenDatabase } from '../../platform/sql/open-database.ts';

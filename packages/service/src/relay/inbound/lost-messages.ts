@@ -1,16 +1,16 @@
 import type { Clock } from '@footbridge/runtime/clock';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
-import { succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/attempt.ts';
+import { succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/retry.ts';
 import type { Guids } from './guids-sql.ts';
 import type { ConversationCalls, StoredMessage } from './conversation-calls.ts';
 import type { ContactCalls } from '../crm/contact-calls.ts';
 import type { InboundJob } from './inbound-job.ts';
-import { readPolicy } from './inbound-retry-policy.ts';
+import { readPolicy } from './inbound-job.ts';
+import { readAfterLoss } from './read-after-loss.ts';
 import { isBefore, isBeforeClaim, isMatch } from './match-message.ts';
 import type { LostMessage } from './match-message.ts';
-import { readAfterLoss } from './read-after-loss.ts';
 import type { ReadDelays } from './read-after-loss.ts';
 
 /** What the CRM's conversation says about a lost message. */

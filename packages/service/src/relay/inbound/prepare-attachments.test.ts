@@ -6,9 +6,8 @@ import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
 
 import type { AssetRecord } from '../assets/asset-index-sql.ts';
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
-import { Cancellation } from '../../platform/retry/cancellation.ts';
+import { CANCELLED, failed, succeeded, Cancellation } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import { createPrepareAttachments, HANDOVERS } from './prepare-attachments.ts';
 import type { CrmStorage } from './prepare-attachments.ts';
 

@@ -4,12 +4,8 @@ import type { Log } from '@footbridge/runtime/log';
 
 import { asAssetId } from '../assets/assets.ts';
 import type { Assets } from '../assets/assets.ts';
-import type { Attempt, SendGuard } from '../../platform/retry/attempt.ts';
-import { Cancellation } from '../../platform/retry/cancellation.ts';
-import type { SignalSource } from '../../platform/retry/cancellation.ts';
-import { retry } from '../../platform/retry/retry.ts';
-import type { RetryPolicy } from '../../platform/retry/retry.ts';
-import { backoff } from '../../platform/retry/retry-policies.ts';
+import type { Attempt, SendGuard, SignalSource, RetryPolicy } from '../../platform/retry/retry.ts';
+import { Cancellation, retry, backoff } from '../../platform/retry/retry.ts';
 import type { AssetIndex, AssetRecord } from '../assets/asset-index-sql.ts';
 
 export interface CrmFile {

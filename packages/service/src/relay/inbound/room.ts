@@ -2,16 +2,15 @@ import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Host } from '../../platform/host.ts';
-import { Occurrence } from '../../platform/occurrence.ts';
+import { Occurrence, Slot } from '../../platform/extension-points.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import { Slot } from '../../platform/slot.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { AssetsRoom } from '../assets/room.ts';
 import type { CrmRoom } from '../crm/room.ts';
 import type { CRM } from '../crm/settings.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { Texts } from '../journal/texts.ts';
-import type { Phones } from '../people/phones.ts';
+import type { Phones } from '../people/handles.ts';
 import { leaseChecks } from '../switchboard/lease-fence.ts';
 import type { Switchboard } from '../switchboard/switchboard.ts';
 import { createConversationCalls } from './conversation-calls.ts';

@@ -4,8 +4,8 @@ import { readJson } from '@footbridge/protocol/read-json';
 import { isObject } from '@footbridge/protocol/schema';
 
 import type { CrmStorage } from './prepare-attachments.ts';
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import type { CrmClient } from '../crm/crm-client.ts';
 
 /** `POST /conversations/messages/upload`, one file at a time. */

@@ -9,7 +9,7 @@ import { RequestError } from '../../platform/errors.ts';
 import type { OperatorAuth } from '../../platform/operator/authenticate-operator.ts';
 import type { JournalEvent } from './journal.ts';
 import type { MessageEvents } from './message-events.ts';
-import { Slots } from '../../platform/slots.ts';
+import { Slots } from '../../platform/http/request-budget.ts';
 import { EventStream } from './event-stream.ts';
 import { mayAccess } from '../../platform/operator/operator-auth.ts';
 import { isoTime, operatorError } from '../../platform/operator/operator-request.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 
 import { HANDLE_KEYS, onJournals, PHONE } from './journal.fixture.ts';
-import { keyedHash } from '../people/keyed-hash.ts';
+import { keyedHash } from '../people/handles.ts';
 
 const DAY = 86_400_000;
 const hashOf = (handle: string) => keyedHash(HANDLE_KEYS).handle(handle)[0] ?? '';

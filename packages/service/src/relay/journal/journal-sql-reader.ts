@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { RawBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 
 import { nextTurn } from '../../platform/batcher.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 import type { Queries } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import type {
@@ -18,7 +18,7 @@ import type {
   SentStatus,
   SentStatuses,
 } from './journal.ts';
-import type { KeyedHash } from '../people/keyed-hash.ts';
+import type { KeyedHash } from '../people/handles.ts';
 import { createStepsReader } from './journal-sql-steps.ts';
 import type { Steps, WithSteps } from './journal-sql-steps.ts';
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { CompiledQuery, RawBuilder, Selectable } from 'kysely';
 
 import type { Database } from '../../platform/sql/open-database.ts';
-import { placeholders, queriesBySize } from '../../platform/sql/queries-by-size.ts';
+import { placeholders, queriesBySize } from '../../platform/sql/queries.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
 import type { LastStatus, SentStatus } from './journal.ts';
 import { createStepsReader } from './journal-sql-steps.ts';

@@ -3,9 +3,9 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import { Batcher } from '../../platform/batcher.ts';
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 import type { Queries } from '../../platform/sql/open-database.ts';
-import { keyedHash } from '../people/keyed-hash.ts';
+import { keyedHash } from '../people/handles.ts';
 import type { LastStatus, MessageKey, NewEntry, Recorded, StepName } from './journal.ts';
 import { createReader } from './journal-sql-reader.ts';
 import { createRequestStatuses, lastOf } from './journal-sql-request-statuses.ts';

@@ -1,6 +1,6 @@
 import type { Host } from '../../platform/host.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import type { Slot } from '../../platform/slot.ts';
+import type { Slot } from '../../platform/extension-points.ts';
 import type { Journal } from './journal-sql.ts';
 import type { Retention } from './retention.ts';
 import type { JOURNAL } from './settings.ts';

@@ -5,9 +5,9 @@ import { FakeClock } from '@footbridge/testkit/fake-clock';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { Slot } from '../../platform/slot.ts';
+import { Slot } from '../../platform/extension-points.ts';
 import { NO_TEXTS } from './texts.ts';
-import { createPhones } from '../people/phones.ts';
+import { createPhones } from '../people/handles.ts';
 import type { AuditRecord } from '../../platform/operator/audit-sql.ts';
 import { createJournal } from './journal-sql.ts';
 import type { NewEntry } from './journal.ts';

@@ -3,8 +3,8 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import { listMessages, redeliverMessage, showMessage } from '@footbridge/protocol/operator/messages';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import type { Phones } from '../people/phones.ts';
-import type { Slot } from '../../platform/slot.ts';
+import type { Phones } from '../people/handles.ts';
+import type { Slot } from '../../platform/extension-points.ts';
 import type { TakenTexts } from './texts.ts';
 import type { Audit } from '../../platform/operator/audit-sql.ts';
 import type { MessageSummary, MessageTrail } from './journal.ts';

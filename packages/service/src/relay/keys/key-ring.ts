@@ -1,9 +1,53 @@
+import { verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+import type Sodium from 'sodium-native';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
+import { sodium } from '../../platform/sodium.ts';
+import { hasSmallOrder } from './ed25519-point.ts';
+import { rawEd25519, storedPublicKey } from './read-public-key.ts';
 import type { KeyRecord, TrustedKey } from './keys.ts';
 import type { CrmKeys } from './keys-sql.ts';
-import { trustedKey } from './trusted-key.ts';
+
+export type Verify = (body: Uint8Array, signature: Uint8Array) => boolean;
+
+/** Verifies with libsodium, or with OpenSSL where libsodium has no binary. Both accept the same signatures. */
+export function ed25519Verifier(key: KeyObject): Verify {
+  return sodium === null ? opensslVerifier(key) : sodiumVerifier(sodium, key);
+}
+
+function sodiumVerifier(library: typeof Sodium, key: KeyObject): Verify {
+  const raw = rawEd25519(key);
+  return (body, signature) => library.crypto_sign_verify_detached(signature, body, raw);
+}
+
+/** Older OpenSSL versions accept an R of small order. libsodium does not, so it is rejected here too. */
+export function opensslVerifier(key: KeyObject): Verify {
+  return (body, signature) => !hasSmallOrder(signature) && verify(null, body, key, signature);
+}
+
+/** Parses a stored key once and binds it to its scheme. */
+export function trustedKey(record: KeyRecord): TrustedKey {
+  const { key } = storedPublicKey(record.publicKey);
+  return {
+    id: record.id,
+    label: record.label,
+    scheme: record.scheme,
+    header: record.header,
+    fingerprint: record.fingerprint,
+    locations: record.locations === null ? null : new Set(record.locations),
+    ...(record.scheme === 'Ed25519'
+      ? { signatureBytes: 64, verify: ed25519Verifier(key) }
+      : {
+          signatureBytes: rsaBytes(key),
+          verify: (body, signature) => verify('sha256', body, key, signature),
+        }),
+  };
+}
+
+const rsaBytes = (key: KeyObject): number => Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
 
 export interface KeyRingDeps {
   readonly stored: Pick<CrmKeys, 'list'>;

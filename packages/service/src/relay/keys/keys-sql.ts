@@ -3,10 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded, readStored, TEXTS } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 import type { Schema } from '../../platform/sql/schema.ts';
-import { readStored, TEXTS } from '../../platform/sql/stored-json.ts';
 import type { TimedPage } from '../../platform/timed-page.ts';
 import { checkKey } from './check-key.ts';
 import type { KeyInput, KeyProblem, KeyRecord } from './keys.ts';

@@ -14,7 +14,7 @@ import {
   multiplyPoint,
 } from './testing/edwards25519.ts';
 import type { Point } from './testing/edwards25519.ts';
-import { ed25519Verifier, opensslVerifier } from './verify-ed25519.ts';
+import { ed25519Verifier, opensslVerifier } from './key-ring.ts';
 
 const BASE = pointOf(`58${'66'.repeat(31)}`);
 const ZERO = multiplyPoint(BASE, 0n);

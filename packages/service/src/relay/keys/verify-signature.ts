@@ -4,7 +4,7 @@ import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import type { KeyRing } from './key-ring.ts';
 import type { TrustedKey } from './keys.ts';
 import type { Limit, Verdict } from '../../platform/limits/limits.ts';
-import { OnePerTick } from '../../platform/one-per-tick.ts';
+import { OnePerTick } from '../../platform/bounded-share.ts';
 
 export interface SignedRequest {
   /** By name in lower case, as Node gives them: repeated fields are joined by commas. */

@@ -19,17 +19,15 @@ import type { DeviceIdentity, DeviceAuth } from '../accounts/authenticate-device
 import type { Changes } from '../../platform/changes/changes.ts';
 import type { Limit, Limits } from '../../platform/limits/limits.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import { Slots } from '../../platform/slots.ts';
-import { FrameMemory } from './frame-memory.ts';
-import { HeartbeatWheel } from './heartbeat-wheel.ts';
+import { Slots } from '../../platform/http/request-budget.ts';
+import { FrameMemory } from './receive-window.ts';
+import { HeartbeatWheel, SilentMacs, SlowReaders } from './watch-macs.ts';
 import { MacSession } from './mac-session.ts';
 import type { SessionDeps, SessionHost } from './mac-session.ts';
 import { createSocketServer } from './mac-socket.ts';
 import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
 import type { MACS } from './settings.ts';
-import { SilentMacs } from './silent-macs.ts';
-import { SlowReaders } from './slow-readers.ts';
 
 export interface GatewayDeps
   extends Omit<SessionDeps, 'admission' | 'host' | 'frameMemory'>, ValuesOf<typeof MACS> {

@@ -32,7 +32,7 @@ import type {
   StateReport,
   Switchboard,
 } from '../switchboard/switchboard.ts';
-import type { RepeatTarget } from './backlog.ts';
+import type { RepeatTarget } from './unconfirmed-sends.ts';
 import {
   BIND_FAILED,
   BY_STATUS,
@@ -43,16 +43,12 @@ import {
   ON_DISCONNECT,
 } from './close-reasons.ts';
 import type { CloseReason } from './close-reasons.ts';
-import { ExtraFrames } from './extra-frames.ts';
-import type { FrameMemory } from './frame-memory.ts';
-import type { Beating } from './heartbeat-wheel.ts';
+import { ExtraFrames, readMacFrame, ReceiveWindow, WINDOW } from './receive-window.ts';
+import type { FrameMemory } from './receive-window.ts';
+import type { Beating, Confirming, Reader } from './watch-macs.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import { ReachRequests } from './reach-requests.ts';
-import { readMacFrame } from './read-mac-frame.ts';
-import { ReceiveWindow, WINDOW } from './receive-window.ts';
 import type { Admission, MacEvents } from './session-deps.ts';
-import type { Confirming } from './silent-macs.ts';
-import type { Reader } from './slow-readers.ts';
 import { UnconfirmedSends } from './unconfirmed-sends.ts';
 
 /** The gateway's callbacks for its sessions. */

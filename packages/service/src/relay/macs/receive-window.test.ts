@@ -1,7 +1,50 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it, describe } from 'vitest';
 
-import { FrameMemory } from './frame-memory.ts';
-import { ReceiveWindow, WINDOW } from './receive-window.ts';
+import {
+  readMacFrame,
+  ExtraFrames,
+  MAX_EXTRA,
+  FrameMemory,
+  ReceiveWindow,
+  WINDOW,
+} from './receive-window.ts';
+
+const read = (text: string) => readMacFrame(Buffer.from(text), text);
+const names = (count: number) => Array.from({ length: count }, (_, index) => `"n${index}":0`).join(',');
+
+it('a frame of a known type is parsed', () => {
+  expect(read('{"type":"received","requestId":"r"}')).toMatchObject({ kind: 'frame' });
+  expect(read(` {"type":"received","requestId":"r",${names(100)}}`)).toMatchObject({ kind: 'frame' });
+});
+
+it.each(['', ' ', '\r\n\t'])(
+  'T54 an object with thousands of names is not parsed, after %j either',
+  (space) => {
+    expect(read(`${space}{"type":"received","requestId":"r",${names(5000)}}`).kind).toBe('unknown');
+  },
+);
+
+it('T54 thousands of lists are not parsed', () => {
+  expect(read(' ['.repeat(5000)).kind).toBe('invalid');
+});
+
+describe('frames outside the window', () => {
+  it('T52 extra frames are limited in number between two heartbeats', () => {
+    const extra = new ExtraFrames();
+    const addAll = () => Array.from({ length: MAX_EXTRA.frames }, () => extra.add(0));
+    expect(addAll()).not.toContain(false);
+    expect(extra.add(0)).toBe(false);
+    extra.reset();
+    expect(addAll()).not.toContain(false);
+  });
+
+  it('T52 extra frames are limited in bytes between two heartbeats', () => {
+    const extra = new ExtraFrames();
+    expect([extra.add(MAX_EXTRA.bytes), extra.add(0), extra.add(1)]).toEqual([true, true, false]);
+    extra.reset();
+    expect(extra.add(MAX_EXTRA.bytes)).toBe(true);
+  });
+});
 
 const memoryOf = (perSession: number) => new FrameMemory({ perSession, total: 10_000 });
 

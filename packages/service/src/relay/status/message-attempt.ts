@@ -1,8 +1,9 @@
 import type { AckOutcome } from '@footbridge/protocol/frames';
 
 import type { LastStatus } from '../journal/journal.ts';
-import type { StatusDelivery } from './status-delivery.ts';
-import { messageKey } from './status-delivery.ts';
+import type { StatusDelivery, StatusSource } from './delivery-queue.ts';
+import { messageKey } from './delivery-queue.ts';
+import type { Status } from './status-calls.ts';
 
 /** The last status of a message, as far as it is known. */
 export type KnownStatus = LastStatus | 'none';
@@ -60,3 +61,14 @@ export const newAttempt = (
   terminal: undefined,
   delivery: undefined,
 });
+
+/**
+ * Whether a status may follow the last one that the CRM was told (A4, A5). Nothing follows `delivered`. `pending` begins an attempt: the
+ * first one, or another after one that failed or was rejected. A frame that was or may have been `written` to the Mac is under way, so that
+ * the rejection of another request says nothing about the message.
+ */
+export function mayFollow(last: KnownStatus, source: StatusSource, status: Status): boolean {
+  if (source === 'terminal') return last !== 'delivered' && last !== status;
+  if (last === 'written' || last === 'uncertain') return source === 'pending';
+  return last === 'none' || last === 'repeated' || last === 'failed';
+}

@@ -2,8 +2,8 @@ import { newRequestId } from '@footbridge/protocol/ids';
 import type { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
 
-import { failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt } from '../../platform/retry/attempt.ts';
+import { failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt } from '../../platform/retry/retry.ts';
 import type { SentStatus, SentStatuses } from '../journal/journal.ts';
 import {
   HTTP,

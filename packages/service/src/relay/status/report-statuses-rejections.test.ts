@@ -1,8 +1,8 @@
 import { newRequestId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
-import { failed } from '../../platform/retry/attempt.ts';
-import type { SendGuard } from '../../platform/retry/attempt.ts';
+import { failed } from '../../platform/retry/retry.ts';
+import type { SendGuard } from '../../platform/retry/retry.ts';
 import type { MessageTrail } from '../journal/journal.ts';
 import {
   HTTP,

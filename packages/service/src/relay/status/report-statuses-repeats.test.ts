@@ -1,8 +1,8 @@
 import { asLocationId, newRequestId } from '@footbridge/protocol/ids';
 import { describe, expect, it } from 'vitest';
 
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt, FailedAttempt } from '../../platform/retry/retry.ts';
 import {
   HTTP,
   LOCATION,

@@ -3,8 +3,8 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
-import type { Attempt, SendGuard } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../platform/retry/retry.ts';
+import type { Attempt, SendGuard } from '../../platform/retry/retry.ts';
 import type { LastStatus, SentStatuses, StepName } from '../journal/journal.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import { createStatusReports } from './report-statuses.ts';

@@ -5,7 +5,7 @@ import { collectGarbage } from '@footbridge/testkit/collect-garbage';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { CANCELLED, failed, succeeded } from '../../platform/retry/attempt.ts';
+import { CANCELLED, failed, succeeded } from '../../platform/retry/retry.ts';
 import {
   HTTP,
   LOCATION,

@@ -2,19 +2,17 @@ import type { AckOutcome, MessageStatusFrame } from '@footbridge/protocol/frames
 import { usableMessageId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { Cancellation } from '../../platform/retry/cancellation.ts';
+import { Cancellation } from '../../platform/retry/retry.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import type { Lease, ReportedStatus, StatusKeeper } from '../switchboard/switchboard.ts';
-import { DeliveryQueue } from './delivery-queue.ts';
+import { DeliveryQueue, messageKey } from './delivery-queue.ts';
 import type { DeliveryQueueDeps } from './delivery-queue.ts';
-import { EarlierRequests } from './earlier-requests.ts';
+import { StatusHistory } from './status-history.ts';
 import { newAttempt } from './message-attempt.ts';
-import { SharedAttempts } from './shared-attempts.ts';
+import { EarlierRequests, SharedAttempts } from './shared-attempts.ts';
 import type { KnownRequest, SharedAttemptsDeps } from './shared-attempts.ts';
 import type { StatusCalls } from './status-calls.ts';
-import { messageKey } from './status-delivery.ts';
-import { StatusHistory } from './status-history.ts';
 import type { StatusHistoryDeps } from './status-history.ts';
 import { StatusSender } from './status-sender.ts';
 import type { StatusSenderDeps } from './status-sender.ts';

@@ -1,7 +1,7 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { expect, it } from 'vitest';
 
-import { succeeded } from '../../platform/retry/attempt.ts';
+import { succeeded } from '../../platform/retry/retry.ts';
 import { createCrmClient } from '../crm/crm-client.ts';
 import { createStatusCalls } from './status-calls.ts';
 

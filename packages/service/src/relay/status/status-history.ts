@@ -2,7 +2,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 import { SerialByKey } from '@footbridge/runtime/serial-by-key';
 
-import type { Cancellation } from '../../platform/retry/cancellation.ts';
+import type { Cancellation } from '../../platform/retry/retry.ts';
 import { retry } from '../../platform/retry/retry.ts';
 import type { SentStatuses } from '../journal/journal.ts';
 import type { Journal } from '../journal/journal-sql.ts';
@@ -10,7 +10,7 @@ import { newerStatus } from '../switchboard/switchboard.ts';
 import type { Lease, ReportedStatus, Switchboard } from '../switchboard/switchboard.ts';
 import type { KnownStatus, MessageAttempt } from './message-attempt.ts';
 import type { ShownStatus, StatusCalls } from './status-calls.ts';
-import { STATUS_RETRY_POLICIES } from './status-retry-policy.ts';
+import { STATUS_RETRY_POLICIES } from './delivery-queue.ts';
 
 /** The part of the switchboard that asks other nodes. */
 export type OtherNodes = Pick<

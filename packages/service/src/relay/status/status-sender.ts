@@ -1,19 +1,16 @@
 import type { AckOutcome, MessageStatusFrame } from '@footbridge/protocol/frames';
 import { requestTime } from '@footbridge/protocol/ids';
 
-import type { Attempt, FailedAttempt } from '../../platform/retry/attempt.ts';
-import type { Cancellation } from '../../platform/retry/cancellation.ts';
+import type { Attempt, FailedAttempt, Cancellation } from '../../platform/retry/retry.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
-import type { DeliveryQueue } from './delivery-queue.ts';
-import { DELIVERED } from './message-attempt.ts';
+import type { DeliveryQueue, StatusDeliveryDeps } from './delivery-queue.ts';
+import { DELIVERED, mayFollow } from './message-attempt.ts';
 import type { MessageAttempt } from './message-attempt.ts';
 import type { SharedAttempts, SharedAttemptsDeps } from './shared-attempts.ts';
 import type { Status, StatusError } from './status-calls.ts';
-import { StatusDelivery } from './status-delivery.ts';
-import type { StatusDeliveryDeps } from './status-delivery.ts';
+import { StatusDelivery } from './delivery-queue.ts';
 import type { StatusHistory, StatusHistoryDeps } from './status-history.ts';
-import { mayFollow } from './status-order.ts';
 
 export interface StatusSenderDeps
   extends

@@ -9,7 +9,7 @@ import type { AppEvent, HandleAppEvent } from './app-events.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import type { SignatureCheck, SignatureFault } from '../keys/verify-signature.ts';
 import { addressKey } from '../../platform/http/client-address.ts';
-import { UNSIGNED } from './webhook-response.ts';
+import { UNSIGNED } from './webhook-route.ts';
 
 export interface AppEventsRoutesDeps {
   readonly signatures: Pick<SignatureCheck, 'verify'>;

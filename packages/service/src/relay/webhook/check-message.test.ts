@@ -1,7 +1,9 @@
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { describe, expect, it } from 'vitest';
+import { asLocationId } from '@footbridge/protocol/ids';
+import { createLog } from '@footbridge/runtime/log';
 
-import { ageCheck } from './check-message.ts';
+import { ageCheck, lookUpPhone } from './check-message.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -57,4 +59,15 @@ describe('the age of a message', () => {
     expect([-400 * DAY_MS, 0, 5 * MINUTE_MS].map(verdict)).toEqual(['passed', 'passed', 'passed']);
     expect(verdict(DAY_MS)).toBe('MESSAGE_TOO_OLD');
   });
+});
+
+it('W7 a lookup that throws is logged and gives no phone', async () => {
+  const lines: string[] = [];
+  const phone = await lookUpPhone(asLocationId('locA1') ?? expect.fail('not a location'), 'contact1', {
+    contacts: { lookUp: () => Promise.reject(new Error('database closed')) },
+    clock: new FakeClock(),
+    log: createLog('debug', { destination: { write: (line) => void lines.push(line) } }),
+  });
+  expect(phone).toBeUndefined();
+  expect(lines.join('')).toContain('webhook.phone_lookup_failed');
 });

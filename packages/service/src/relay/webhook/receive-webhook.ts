@@ -5,7 +5,7 @@ import { isLimiterLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 
 import type { Texts } from '../journal/texts.ts';
-import type { Slot } from '../../platform/slot.ts';
+import type { Slot } from '../../platform/extension-points.ts';
 import type { INBOUND } from '../inbound/settings.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { TrustedKey } from '../keys/keys.ts';
@@ -16,9 +16,9 @@ import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
 import { ageCheck, checkMessage } from './check-message.ts';
-import type { CheckDeps } from './check-message.ts';
+import type { CheckDeps, Contacts } from './check-message.ts';
 import { callerOf, pickFields, pickLocation } from './webhook-request.ts';
-import type { Phones } from '../people/phones.ts';
+import type { Phones } from '../people/handles.ts';
 import { forward } from './forward.ts';
 import type { ForwardDeps } from './forward.ts';
 import {
@@ -27,14 +27,13 @@ import {
   recordDelivered,
   recordRejected,
   recordUnsent,
+  reportFailure,
+  reportRejection,
 } from './record-request.ts';
-import type { Received } from './record-request.ts';
-import type { Contacts } from './look-up-phone.ts';
+import type { Received, RejectionReports } from './record-request.ts';
 import type { Fields, WebhookRequest } from './webhook-request.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './webhook-outcome.ts';
-import { reportFailure, reportRejection } from './report-rejection.ts';
-import type { RejectionReports } from './report-rejection.ts';
 import { SignatureCheck } from '../keys/verify-signature.ts';
 import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
 import type { WEBHOOK } from './settings.ts';

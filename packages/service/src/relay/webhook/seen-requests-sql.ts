@@ -1,6 +1,6 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { guarded } from '../../platform/sql/guarded.ts';
+import { guarded } from '../../platform/sql/queries.ts';
 import type { Database } from '../../platform/sql/open-database.ts';
 
 /** About 200 MB with SQLite. */

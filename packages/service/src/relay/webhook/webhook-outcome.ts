@@ -20,7 +20,7 @@ export class Rejection {
   }
 }
 
-/** What became of a webhook. `webhook-response.ts` renders it. */
+/** What became of a webhook. `webhook-route.ts` renders it. */
 export type WebhookOutcome =
   | {
       readonly kind: 'sent';
