@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 import { decodeBody } from '@footbridge/agent/ports/messages/message-body';
-import { mutatedBodies } from '@footbridge/agent/ports/messages/mutated-bodies';
+import { mutatedBodies } from '@footbridge/agent/ports/messages/mutated-bodies.fixture';
 import { readSummaryInfo } from '@footbridge/agent/ports/messages/summary-info';
 
 /** Decodes mutated bodies and reports the slowest one and what was printed: --count 200000 --seed 1. */

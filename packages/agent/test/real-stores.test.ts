@@ -16,9 +16,9 @@ import { Receiver } from '../src/flows/inbound/receive-messages.ts';
 import { openJournal } from '../src/journal/journal-sqlite.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { MacReader } from '../src/ports/messages/macos/mac-reader.ts';
-import { NO_SUSPECTS } from '../src/suspects/no-suspects.ts';
+import { NO_SUSPECTS } from '../src/suspects/no-suspects.fixture.ts';
 import { storeDate } from '@footbridge/testkit/macos/messages-store';
-import { seededRandom } from '../src/ports/messages/mutated-bodies.ts';
+import { seededRandom } from '../src/ports/messages/mutated-bodies.fixture.ts';
 import { insertInto } from './real-chat-db.ts';
 
 const ANNA = '+15550100001';

@@ -12,7 +12,7 @@ type Result = Omit<SelftestStep, 'name' | 'tookMs'>;
 
 interface KilledSend {
   readonly to: string | undefined;
-  /** Whether the owner asked for it. */
+  /** Whether the owner passed `--kill`. */
   readonly kill: boolean;
   readonly dataDir: string;
 }

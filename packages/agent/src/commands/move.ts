@@ -51,7 +51,7 @@ function contentOf({ jobs, outbox, inbox }: Journal): Content {
 }
 
 const describe = ({ queue, outbox }: Content): string =>
-  `Moving deletes ${counted(queue, 'job')} waiting to be sent and ${counted(outbox, 'frame')} that the service did not take.`;
+  `Moving deletes ${counted(queue, 'job')} waiting to be sent and ${counted(outbox, 'frame')} that the service has not acknowledged.`;
 
 async function confirm(warning: string, output: Output): Promise<boolean> {
   if (!process.stdin.isTTY) {

@@ -7,7 +7,7 @@ export interface Output {
   result(data: object, text: string): void;
   /** Prints a line about the progress before the result, for people only. */
   progress(text: string): void;
-  /** Prints what to change although the command succeeds. */
+  /** Prints what to change, although the command succeeded. */
   warning(text: string): void;
   problem(text: string, code?: string): void;
 }

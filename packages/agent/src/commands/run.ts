@@ -27,7 +27,7 @@ export async function run(read: ReadConfig, failpoints: string | undefined, outp
     return await runAgent(read.value, failpoints);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    // The other agent may end at any time. Then launchd must start this one.
+    // When the other agent ends, launchd must start this one.
     const mayRunLater = error instanceof DataDirLockedError || error instanceof ControlPortError;
     return cannotRun([error.message], mayRunLater ? undefined : read.dataDir, output);
   }

@@ -58,7 +58,7 @@ describe('the app', () => {
 });
 
 describe('versions', () => {
-  it('keep the newest as the current one and the one before it, and lose the others', async () => {
+  it('are removed, except the current one and the one before it', async () => {
     const layout = layoutOf(await tempDir(cleanup));
     const root = await makePackage();
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) await installVersion(layout, root, version);

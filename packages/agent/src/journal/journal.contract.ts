@@ -207,7 +207,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       expect(journal.outbox.redeliver(seq, 4)).toBeUndefined();
     });
 
-    it('I10 names the message of a received frame, but not of one that stands for it', () => {
+    it('I10 names the message of a received frame, but not of a set-aside frame', () => {
       journal.outbox.put(STATUS, 1);
       journal.outbox.put(RECEIVED, 1);
       journal.outbox.put({ ...RECEIVED, setAside: true }, 1);
@@ -218,7 +218,7 @@ export function journalContract(open: () => Journal, reopen?: () => Journal): vo
       ]);
     });
 
-    it('I10 removes a frame that stands for a message together with what replaces it', () => {
+    it('I10 takes a set-aside frame in one transaction, and no other frame', () => {
       const seq = journal.outbox.put({ ...RECEIVED, setAside: true }, 1);
       const other = journal.outbox.put(RECEIVED, 1);
       for (const one of [seq, other]) journal.outbox.reject(one, 'set aside', 2);

@@ -145,9 +145,9 @@ export interface Outbox {
   unacknowledged(after: number, limit: number): OutboxEntry[];
   /** Deletes an acknowledged frame. Returns false when no such frame was waiting. */
   acknowledge(seq: number): boolean;
-  /** Keeps a frame that the CRM rejected for `redeliver`. Returns false when no such frame was waiting. */
+  /** Keeps a frame for `redeliver` after the CRM rejected it. Returns false when no such frame was waiting. */
   reject(seq: number, reason: string, now: number): boolean;
-  /** Keeps a frame that cannot be sent for `redeliver`. Returns false when no such frame was waiting. */
+  /** Keeps a frame for `redeliver` because it cannot be sent. Returns false when no such frame was waiting. */
   setAside(seq: number, reason: string, now: number): boolean;
   /** Queues a rejected or set-aside frame again and returns its new `seq`. */
   redeliver(seq: number, now: number): number | undefined;

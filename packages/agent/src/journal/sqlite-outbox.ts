@@ -72,7 +72,7 @@ export function sqliteOutbox(db: DatabaseSync): Outbox & { prune(before: number)
   };
 }
 
-/** A frame that stands for a message that was set aside is not the message: it may be sent. */
+/** A set-aside frame has none of the content of its message, so it may be sent. */
 function guidOf(frame: OutboxFrame): string | null {
   return frame.type === 'message_received' && frame.setAside !== true ? frame.guid : null;
 }

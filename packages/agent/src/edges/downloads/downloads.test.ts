@@ -108,7 +108,7 @@ describe('a download', () => {
 });
 
 describe('over http', () => {
-  it('W5 a public host is connected to, like over https', async () => {
+  it('W5 connects to a public host, as over https', async () => {
     const folder = await tempDir(cleanup);
     // No host has this address, so the connection fails or times out: it is attempted.
     const resolve = () => Promise.resolve(['2a00::1']);

@@ -46,7 +46,7 @@ export interface ActivationFailure {
 }
 
 const TIMEOUT_MS = 15_000;
-/** Far more than a service responds with. */
+/** Far larger than any response of a service. */
 const MAX_RESPONSE_BYTES = 65_536;
 /** What the service accepts, without control characters: a setting is one line of text. */
 const LOCATION = /^(?=.*\S)\P{Cc}{1,256}$/u;
@@ -172,7 +172,7 @@ function failureOf({ status, body, retryAfterMs }: ActivationResponse): Activati
   const isSuccess = status === 200 || status === 201;
   const message =
     explain(code, body) ??
-    `The service responded to the activation with HTTP ${status}${isSuccess ? ', but without a token or a location that can be used. Check that the address is that of a Footbridge service' : ''}`;
+    `The service responded to the activation with HTTP ${status}${isSuccess ? ', but without a token or a location that can be used. Check that a Footbridge service has this address' : ''}`;
   return { ok: false, final, code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 

@@ -41,7 +41,7 @@ export function isMirrorable(row: StoredRow, chat: Chat, ownHandles: readonly st
   return person !== undefined && others.length === 0 && !ownHandles.includes(person);
 }
 
-/** What a frame is built from besides the row and its chat. */
+/** The input of a frame besides the row and its chat. */
 export interface FrameParts {
   /** Of the uploaded files. */
   readonly urls: readonly string[];

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openJournal } from '../../journal/journal-sqlite.ts';
 import type { Journal } from '../../journal/journal.ts';
-import { NO_SUSPECTS } from '../../suspects/no-suspects.ts';
+import { NO_SUSPECTS } from '../../suspects/no-suspects.fixture.ts';
 import { OutboxSender } from './outbox-sender.ts';
 
 let journal: Journal;

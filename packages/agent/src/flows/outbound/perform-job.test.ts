@@ -39,7 +39,7 @@ const STICKER_URL = 'https://files.example/sticker.png';
 
 const CRASHED_AT = 3;
 
-/** What this Mac is like when the job is performed. */
+/** The state of the Mac when the job is performed. */
 interface MacState {
   readonly automation?: boolean;
   /** Whether the chat and the message to reply or react to exist. */

@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { openJournal } from '../../journal/journal-sqlite.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { MessageStore, StoreState } from '../../ports/messages/messages.ts';
-import { NO_SUSPECTS } from '../../suspects/no-suspects.ts';
+import { NO_SUSPECTS } from '../../suspects/no-suspects.fixture.ts';
 import { Queue } from './queue.ts';
 import { stepsOf } from './steps.ts';
 import type { Outcome } from '../../outcome.ts';

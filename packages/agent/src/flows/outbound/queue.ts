@@ -93,7 +93,7 @@ export class Queue {
     onFrames();
   }
 
-  /** Allows another attempt for the operator: the message is sent when the CRM repeats it. */
+  /** Allows another attempt, which the operator requested: the message is sent when the CRM repeats it. */
   allow(messageId: string): void {
     const isReleased = this.#deps.suspects.release(outboundName(jobKey({ requestId: '', messageId })));
     this.#deps.log.info({ event: 'queue.attempt_allowed', messageId, isReleased }, 'another attempt allowed');

@@ -25,7 +25,7 @@ export interface CheckResult {
   readonly found?: Findings;
 }
 
-/** What Messages on this Mac looks like, as far as the checks saw it. */
+/** What the checks saw of Messages on this Mac. */
 export interface Findings {
   /** The columns of the message store by table. */
   readonly tables?: Readonly<Record<string, readonly string[]>>;
@@ -130,7 +130,7 @@ async function checkPermission(permission: Permission, { messages }: CheckContex
 
 async function checkText(context: CheckContext): Promise<CheckResult> {
   const { to, messages, clock } = context;
-  if (to === undefined) return NOBODY;
+  if (to === undefined) return NO_RECIPIENT;
   const text = { kind: 'text', text: TEST_TEXT } as const;
   const sendText = () => messages.send(text, { to: 'person', handle: to, service: 'iMessage' });
   const { result, times } = await measureSend(sendText, { store: messages.store, clock });
@@ -189,7 +189,7 @@ async function checkGroup({ messages, group }: CheckContext): Promise<CheckResul
 /** A plain text does not need the screen, so it must be sent while the screen is locked. */
 async function checkLockedScreen(context: CheckContext): Promise<CheckResult> {
   const { to, lock, isScreenLocked, onNote, clock } = context;
-  if (to === undefined) return NOBODY;
+  if (to === undefined) return NO_RECIPIENT;
   if (isScreenLocked === undefined) return { verdict: 'skipped', reason: 'this engine has no screen' };
   if (!lock) return { verdict: 'skipped', reason: 'pass --lock, and lock the screen when asked' };
   onNote('Lock the screen now with Control-Command-Q, and unlock it after half a minute.');
@@ -207,10 +207,10 @@ async function checkFiles(context: CheckContext): Promise<CheckResult> {
   return VERIFIED;
 }
 
-/** Finds out from which folders Messages reads files. Both folders that the agent uses must work; the third one is only recorded. */
+/** Tests from which folders Messages reads files. Both folders that the agent uses must work; the third is only recorded. */
 async function checkFolders({ messages, files, to }: CheckContext): Promise<CheckResult> {
   if (messages.shape === undefined) return NO_SHAPE;
-  if (to === undefined) return NOBODY;
+  if (to === undefined) return NO_RECIPIENT;
   const folders: Record<string, string> = {};
   for (const folder of FILE_FOLDERS) {
     for (const file of [files.image, files.audio]) {
@@ -291,12 +291,15 @@ async function send(message: OutgoingMessage, { messages, to }: CheckContext): P
     : await messages.send(message, { to: 'person', handle: to, service: 'iMessage' });
 }
 
-const NOBODY: CheckResult = { verdict: 'skipped', reason: 'no recipient; pass --to with your own number' };
+const NO_RECIPIENT: CheckResult = {
+  verdict: 'skipped',
+  reason: 'no recipient; pass --to with your own number',
+};
 const NO_SHAPE: CheckResult = { verdict: 'skipped', reason: 'this engine does not look at Messages itself' };
 const NO_TEXT: CheckResult = { verdict: 'skipped', reason: 'no text was sent' };
 
 export function verdictOf(result: Outcome | undefined): CheckResult {
-  if (result === undefined) return NOBODY;
+  if (result === undefined) return NO_RECIPIENT;
   return result.state === 'delivered' ? VERIFIED : notVerified(result);
 }
 

@@ -18,7 +18,7 @@ export interface SelftestStep extends Omit<CheckResult, 'found'> {
   readonly tookMs: number;
 }
 
-/** What a selftest found out. It has no text, name, number or id, so that its owner can pass it on. */
+/** The results of a selftest, without any text, name, number or id, so that the owner can pass them on. */
 export interface SelftestRecord extends Findings {
   readonly format: 1;
   readonly agent: string;

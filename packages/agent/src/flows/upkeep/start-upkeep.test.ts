@@ -58,7 +58,7 @@ describe('the hourly deletion of old entries', () => {
     expect([pruned, failures]).toEqual([[30], [new Error('disk full')]]);
   });
 
-  it('does nothing after it was ended while the clock was asked', async () => {
+  it('deletes nothing when it is stopped while the clock is being checked', async () => {
     const asked = Promise.withResolvers<boolean>();
     const { clock, pruned, end } = start(() => asked.promise);
     end();
@@ -96,7 +96,7 @@ describe('the upkeep of the journal', () => {
     expect(lines).toHaveLength(count);
   });
 
-  it('knows no newest entry of an empty journal', () => {
+  it('finds no newest entry in an empty journal', () => {
     expect(newestEntry(openEmpty())).toBeNull();
   });
 });

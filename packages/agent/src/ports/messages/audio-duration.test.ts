@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { readAudioDuration } from './audio-duration.ts';
-import { seededRandom } from './mutated-bodies.ts';
+import { seededRandom } from './mutated-bodies.fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -55,7 +55,7 @@ async function writeSentWithError(error: number): Promise<string> {
   return guid;
 }
 
-/** Confirms a message while `events` happen: after so many seconds, and this. */
+/** Confirms a message while `events` happen, each after a number of seconds. */
 async function confirm(
   events: readonly (readonly [atSec: number, happens: () => unknown])[],
   { message = HELLO, destination = TO_ANNA }: { message?: OutgoingMessage; destination?: Destination } = {},

@@ -4,7 +4,7 @@ import { costGrowth } from '@footbridge/testkit/cost-growth';
 import { describe, expect, it, vi } from 'vitest';
 
 import { decodeBody, hasBoundedTime } from './message-body.ts';
-import { mutatedBodies } from './mutated-bodies.ts';
+import { mutatedBodies } from './mutated-bodies.fixture.ts';
 import { runBounded, runMuted } from './run-bounded.ts';
 import { readSummaryInfo } from './summary-info.ts';
 
@@ -19,7 +19,7 @@ function replaceString(blob: Buffer, from: string, to: string): Buffer {
   return Buffer.concat([blob.subarray(0, at), stored(to), blob.subarray(at + from.length + 1)]);
 }
 
-/** Prints with what the console has at that moment, as a library does. */
+/** Prints through the current console, as a library does. */
 function printLikeALibrary(): void {
   const { error } = console;
   error('what it reads');

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
 import type { StoredRow } from './messages.ts';
-import { seededRandom } from './mutated-bodies.ts';
+import { seededRandom } from './mutated-bodies.fixture.ts';
 import { insertInto, readChatDb } from '../../../test/real-chat-db.ts';
 
 const ANNA = '+15550100001';

@@ -1,9 +1,9 @@
 import { createContext, Script } from 'node:vm';
 
-/** The time of the first attempt. Each further one has twice as much. */
+/** The time limit of the first attempt. It doubles with each further attempt. */
 const FIRST_ATTEMPT_MS = 200;
 const MAX_ATTEMPT_MS = 10_000;
-/** A decoder that used this much CPU time is ended for good. One that waited for a busy machine gets another attempt. */
+/** A decoder that used this much CPU time gets no further attempt. A decoder that waited for a busy machine does. */
 const MAX_CPU_MS = 150;
 
 const CALL = new Script('decode()');
@@ -42,7 +42,7 @@ function runOnce<T>(decode: () => T, limitMs: number): { result: T | undefined }
     context['decode'] = () => {
       result = decode();
     };
-    // The time limit of a script also applies to the functions that it calls. One that is ended does not run its finally blocks.
+    // The time limit of a script also applies to the functions that it calls. A function that is ended does not run its finally blocks.
     mute(() => CALL.runInContext(context, { timeout: limitMs }));
     return { result };
   } catch (error) {

@@ -146,7 +146,7 @@ const DEPENDS_ON: Readonly<Record<string, readonly string[]>> = {
   'guids since': ['message.date', 'message.is_from_me', 'message.item_type'],
 };
 
-/** Reads everything, as pairs of what a result depends on and the result. */
+/** Reads everything. Returns the results by name. */
 function readAll(store: ChatDb): Map<string, unknown> {
   const results = new Map<string, unknown>();
   for (const row of store.rowsAfter(0, 100))

@@ -11,7 +11,7 @@ export interface Simulation {
   change(change: SimulationChange): void;
 }
 
-/** The simulation cannot do what was asked, for example because of an unknown message or a group of one. */
+/** An impossible action, for example on an unknown message or in a group of one. */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError';
 }

@@ -12,7 +12,7 @@ const BEFORE_ANY_SEND: readonly (readonly [pattern: RegExp, message: string])[] 
   [/Failed to find all handles/, 'Messages does not know a recipient for this service.'],
 ];
 
-/** Such errors of a message to an existing chat. A call that starts a conversation looks for its chat only after the send. */
+/** The same for a message to an existing chat. A call that starts a conversation looks for its chat only after the send. */
 const BEFORE_SEND_TO_CHAT: typeof BEFORE_ANY_SEND = [
   ...BEFORE_ANY_SEND,
   [/^Chat does not exist/, 'Messages does not have this chat open. Open it once in Messages.'],

@@ -8,7 +8,7 @@ import type { Features } from './features.ts';
 import { ServerClient } from './server-client.ts';
 import type { Reply } from './server-client.ts';
 
-export const DEFAULT_BLUEBUBBLES_URL = 'http://127.0.0.1:1234';
+const DEFAULT_BLUEBUBBLES_URL = 'http://127.0.0.1:1234';
 
 export interface ServerCheck {
   readonly findings: readonly Finding[];

@@ -68,7 +68,7 @@ export interface MacMessagesOptions {
 
 /**
  * The Messages app of this Mac. The agent reads its store directly, and sends texts and files with Apple events. Reactions, replies, effects
- * and new groups are done on the screen with Accessibility. What macOS does not offer fails, and no other form is sent.
+ * and new groups are done on the screen with Accessibility. A message that macOS cannot send fails; it is not sent in another form.
  */
 export class MacMessages implements Messages {
   readonly #options: MacMessagesOptions;

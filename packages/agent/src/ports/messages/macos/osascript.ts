@@ -39,7 +39,7 @@ const MAX_OUTPUT_BYTES = 1_000_000;
 const KILL_MS = 5_000;
 const SIZE_CHECK_MS = 100;
 
-/** Keeps the output of a program, so that it is there after a crash of the agent. */
+/** Keeps the output of a program, so that it survives a crash of the agent. */
 export interface ProgramRecord {
   readonly path: string;
   /** Called before the program gets its input. */

@@ -86,7 +86,7 @@ async function sendOnce(
 }
 
 /** Returns how long the row of a message may take. */
-export async function rowBudget(message: OutgoingMessage, service: ServiceName): Promise<number> {
+async function rowBudget(message: OutgoingMessage, service: ServiceName): Promise<number> {
   if (message.kind === 'text') return service === 'iMessage' ? TEXT_BUDGET_MS : SMS_BUDGET_MS;
   const { size } = await stat(message.file.path);
   return Math.min(FILE_BUDGET_MS + size / BYTES_PER_MS, MAX_FILE_BUDGET_MS);

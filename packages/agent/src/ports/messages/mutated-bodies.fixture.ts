@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const FOLDER = new URL('../../../fixtures/bodies/', import.meta.url);
 
-/** For tests: yields real bodies with a few bytes changed, cut off, removed or repeated. The same seed yields the same bodies. */
+/** Yields real bodies with a few bytes changed, cut off, removed or repeated. The same seed yields the same bodies. */
 export function* mutatedBodies(seed: number): Generator<Buffer, never> {
   const examples = readdirSync(FOLDER).map((name) => readFileSync(new URL(name, FOLDER)));
   const random = seededRandom(seed);

@@ -1,6 +1,6 @@
 import type { Suspects } from './suspects.ts';
 
-/** For tests: no message ever crashed the agent. */
+/** No message ever crashed the agent. */
 export const NO_SUSPECTS: Pick<
   Suspects,
   'during' | 'verdict' | 'isSetAside' | 'waitMs' | 'acquit' | 'release'
