@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** One command. Its module is loaded only when it is used, so that the command prints early. */
+/** One command. Its module is loaded on demand, so that the program prints early. */
 export interface CommandEntry {
   readonly name: string;
   readonly aliases?: readonly string[];

@@ -16,7 +16,7 @@ export function updateEnvFile(file: string, values: Readonly<Record<string, stri
 }
 
 /** Replaces the lines of these variables, and appends those that have none. */
-export function withValues(text: string, values: Readonly<Record<string, string>>): string {
+function withValues(text: string, values: Readonly<Record<string, string>>): string {
   const left = new Map(Object.entries(values));
   const lines = text.split('\n').flatMap((line) => {
     const [, name = ''] = /^\s*(?:export\s+)?(\w+)\s*=/.exec(line) ?? [];

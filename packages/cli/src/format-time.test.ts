@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 
 import { describe, expect, it } from 'vitest';
 
-/** The time zone is a property of the process, so each zone needs its own process. */
+/** Node reads the time zone once, so each zone needs its own process. */
 function localTimeIn(zone: string): string {
   const module = new URL('format-time.ts', import.meta.url).href;
   const program = `const { localTime } = await import('${module}'); console.log(localTime('2026-01-31T23:30:00Z'))`;

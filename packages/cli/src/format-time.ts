@@ -3,7 +3,7 @@
 const pad = (value: number, size = 2) => String(value).padStart(size, '0');
 
 /** Formats the date, such as `2026-01-31`. */
-export function localDate(iso: string): string {
+function localDate(iso: string): string {
   const at = new Date(iso);
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
 }

@@ -4,6 +4,6 @@ import { expect, it } from 'vitest';
 
 import { HTTP_STATUSES } from './http-statuses.ts';
 
-it('has every status that Node has', () => {
+it('the table has every status that Node has', () => {
   expect(HTTP_STATUSES).toMatchObject(STATUS_CODES);
 });

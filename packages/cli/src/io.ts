@@ -27,7 +27,7 @@ export async function withCleanup<T>(
   try {
     return await work();
   } finally {
-    // After Ctrl-C it has already been started.
+    // After Ctrl-C the cleanup has already been started.
     if (cleanups.delete(cleanup)) await cleanup();
   }
 }

@@ -20,7 +20,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 export interface OperatorClient {
   /** The address of the operator listener. */
   readonly url: string;
-  /** Asks for a call of the operator API. The response is what its definition says. */
+  /** Makes a call of the operator API. The response has the type of its definition. */
   ask<const C extends Call>(definition: C, ...input: Arguments<C>): Promise<ResponseOf<C>>;
   /** Subscribes to server-sent events after `lastId`. Resolves once subscribed; the iteration ends with the connection. */
   events(path: string, lastId?: string): Promise<AsyncIterable<ServerSentEvent>>;

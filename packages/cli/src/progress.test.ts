@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { createProgressBar, progressLine, withProgress } from './progress.ts';
 
-it('fills the bar until the deadline', () => {
+it('the bar fills until the deadline', () => {
   expect(progressLine('waiting', 0, 60_000)).toBe(`▕${' '.repeat(20)}▏ waiting, at most 60 s more`);
   expect(progressLine('waiting', 30_000, 60_000)).toBe(
     `▕${'█'.repeat(10)}${' '.repeat(10)}▏ waiting, at most 30 s more`,
@@ -10,7 +10,7 @@ it('fills the bar until the deadline', () => {
   expect(progressLine('waiting', 90_000, 60_000)).toBe(`▕${'█'.repeat(20)}▏ waiting, at most 0 s more`);
 });
 
-it('is drawn on a terminal only, and cleared at the end', async () => {
+it('the bar is drawn on a terminal only, and cleared at the end', async () => {
   const written: string[] = [];
   const stream = (isTTY: boolean) => ({ isTTY, write: (text: string) => written.push(text) });
   const work = async (pause: (print: () => void) => void) => pause(() => written.push('a step\n'));

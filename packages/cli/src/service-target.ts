@@ -57,7 +57,7 @@ export function serviceTarget(options: TargetOptions, env: Environment): Service
 export const describeTarget = ({ url, urlFrom, tokenFrom }: ServiceTarget): string =>
   `service ${url} (${urlFrom}), token from ${tokenFrom}`;
 
-export function checkedUrl(url: string, from: string): string {
+function checkedUrl(url: string, from: string): string {
   if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
   throw new CliError(`${from} does not give a valid http address: ${url}`, {
     exitCode: EXIT.configuration,

@@ -61,7 +61,7 @@ export function listenCommand(program: Command): void {
 const adviceOf = ({ url }: OperatorClient, here: string): string =>
   /\/\/(127\.|localhost|\[::1\])/.test(url)
     ? `To send its calls here, set CRM_HOSTNAME=${here} in .env and restart it.`
-    : 'It is on another machine, from which this address cannot be reached: run a service on this machine.';
+    : 'It is on another machine, which cannot reach this address: run a service on this machine.';
 
 async function open(server: Server, port: number): Promise<string> {
   server.listen(port, '127.0.0.1');

@@ -12,7 +12,7 @@ import { listLicenses } from './license.ts';
 import { allLocations } from './location.ts';
 
 /** What to do next, for the current state of the service. */
-export interface NextStep {
+interface NextStep {
   readonly state: string;
   readonly sentence: string;
   readonly next: string;
@@ -90,7 +90,7 @@ async function countsOf(client: OperatorClient): Promise<Counts> {
 }
 
 /** Returns the first thing that is missing for messages to arrive. */
-export function nextStepOf({ keys, licenses, locations, issues, hasMessages }: Counts): NextStep {
+function nextStepOf({ keys, licenses, locations, issues, hasMessages }: Counts): NextStep {
   const bound = locations.filter(({ state }) => state === 'bound');
   const connected = bound.filter((location) => location.connected !== null).length;
   if (keys === 0)

@@ -17,7 +17,7 @@ const ENTRY = object({ ...optOut.properties, key: { type: 'string' } });
 export type ExportedEntry = FromSchema<typeof ENTRY>;
 
 const FIELD = /\s*("(?:[^"]|"")*"|[^,;\t]*)\s*(?:[,;\t]|$)/gy;
-/** Best first: a column named “number” may have other numbers, such as those of orders. */
+/** Best first: a column named “number” may have other numbers, such as order numbers. */
 const NAMES_OF_COLUMN = [
   /phone|(?<!(?<!\p{L})(?:auto|im))mobil|handy|telef|(?<!\p{L})(?:cell|tel)/iu,
   /\p{Ll}(?:Cell|Tel)(?!\p{Ll})/u,
@@ -27,8 +27,8 @@ const NAMES_OF_COLUMN = [
 const LOOKS_LIKE_HANDLE = /\d(?:[^\p{L}\d]*\d){4}|@/u;
 
 /**
- * Reads a list line by line: one number per line, CSV with a column of numbers, or an export. The column is the one that the header names,
- * else the first one that has a number in the first line. Empty lines are skipped. `onRead` receives the number of bytes read so far.
+ * Reads a list line by line: one number per line, CSV with a column of numbers, or an export. The header names the column; without a
+ * header, it is the first column with a number in the first line. Skips empty lines. `onRead` receives the number of bytes read so far.
  */
 export async function* readOptOutFile(
   file: string,

@@ -10,8 +10,8 @@ Examples:
   footbridge redeliver 01890a5d-ac96-774b-bcce-b302099a8057`;
 
 /**
- * `footbridge redeliver ID`: asks the Mac to resend an inbound message that the CRM did not accept (I2, I6), or lets an outbound message
- * that was set aside pass when the CRM sends it again (I10).
+ * `footbridge redeliver ID`: asks the Mac to resend an inbound message that the CRM did not accept (I2, I6), or allows another attempt
+ * for an outbound message that was set aside, when the CRM sends it again (I10).
  */
 export function redeliverCommand(program: Command): void {
   program
@@ -20,7 +20,7 @@ export function redeliverCommand(program: Command): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { output, operator } = contextOf(command);
       const redelivery = await operator().ask(redeliverMessage, { id });
-      // The Mac does not have an outbound message.
+      // The Mac has no copy of an outbound message.
       const done =
         redelivery.seq === 0
           ? 'The message is no longer set aside. Send it again in the CRM.'

@@ -23,7 +23,7 @@ export function verifyCommand(program: Command): void {
   addVerification(verify);
 }
 
-/** Also `footbridge keys test`. */
+/** Adds the arguments and the action, which `footbridge keys test` shares. */
 export function addVerification(command: Command): void {
   command
     .requiredOption('--body <file>', 'the raw request body; - reads from standard input')
