@@ -1,5 +1,7 @@
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
+import { errorCode } from '@footbridge/runtime/error-code';
+
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Sets variables in a `.env` file atomically, and makes the file readable only by its owner. All other lines stay as they are. */
@@ -33,7 +35,7 @@ function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    if (errorCode(error) === 'ENOENT') return '';
     throw error;
   }
 }

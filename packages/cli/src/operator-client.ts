@@ -5,6 +5,7 @@ import type { Arguments, Call, CallRequest, ResponseOf } from '@footbridge/proto
 import { readJson } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import { checkAgainst } from '@footbridge/protocol/schema';
+import { errorCode } from '@footbridge/runtime/error-code';
 
 import { EXIT, CliError } from './cli-error.ts';
 import { httpRequest } from './http-request.ts';
@@ -122,8 +123,8 @@ async function withDeadline<T>(
 
 /** The error code of the network, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
 function reason(error: unknown): string {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? `: ${code}` : '';
+  const code = errorCode(error);
+  return code === undefined ? '' : `: ${code}`;
 }
 
 const WHICH_PORT =

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { closestName } from '@footbridge/runtime/closest-name';
+import { errorCode } from '@footbridge/runtime/error-code';
 
 import { EXIT, CliError } from './cli-error.ts';
 import type { Environment } from './io.ts';
@@ -26,7 +27,7 @@ export function readProfiles(env: Environment): ReadonlyMap<string, Profile> {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new Map();
+    if (errorCode(error) === 'ENOENT') return new Map();
     throw unreadable(file, error);
   }
   try {

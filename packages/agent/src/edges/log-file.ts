@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { errorCode } from '@footbridge/runtime/error-code';
 const MAX_BYTES = 10 * 1024 * 1024;
 const KEPT = 3;
 
@@ -133,7 +134,7 @@ function renameIfThere(from: string, to: string): boolean {
     renameSync(from, to);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    if (errorCode(error) === 'ENOENT') return false;
     throw error;
   }
 }

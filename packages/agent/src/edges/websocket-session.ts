@@ -6,6 +6,7 @@ import type { RegisterFrame, RequestNames, ServiceFrame } from '@footbridge/prot
 import { readObject } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
 import type { Clock } from '@footbridge/runtime/clock';
+import { errorCode } from '@footbridge/runtime/error-code';
 import type { Log } from '@footbridge/runtime/log';
 import { readBounded } from '@footbridge/runtime/read-bounded';
 import { WebSocket } from 'ws';
@@ -105,8 +106,8 @@ export class WebSocketSession implements Session {
       });
     });
     socket.on('error', (error) => {
-      const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
-      if (socket.readyState === WebSocket.CONNECTING) this.#finish({ how: 'unreachable', detail: code });
+      const detail = errorCode(error) ?? error.message;
+      if (socket.readyState === WebSocket.CONNECTING) this.#finish({ how: 'unreachable', detail });
     });
     socket.on('close', (code, reason) => {
       this.#finish({ how: 'closed', code, reason: reason.toString() });

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 
 import { runConformance } from '@footbridge/conformance/run-conformance';
 import { openListener } from '@footbridge/conformance/webhook-listener';
+import { errorCode } from '@footbridge/runtime/error-code';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 
@@ -170,7 +171,7 @@ function listenAddress(text: string): { host: string; port: number } {
 }
 
 function cannotListen(error: unknown, host: string, port: number): CliError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = errorCode(error) ?? 'unknown error';
   if (code === 'EADDRINUSE')
     return usageError(`port ${port} is in use; pass another one with --listen`, error);
   return new CliError(`cannot listen on ${host}:${port}: ${code}`, {

@@ -1,5 +1,5 @@
 import type { ResponseOf } from '@footbridge/protocol/operator/call';
-import { checkCrm as checkCrmCalls, listRejections, showCrmApp } from '@footbridge/protocol/operator/crm';
+import { checkCrm, listRejections, showCrmApp } from '@footbridge/protocol/operator/crm';
 import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
 import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
 import { fail, pass, warn } from '@footbridge/runtime/finding';
@@ -14,7 +14,7 @@ import type { OperatorClient } from '../operator-client.ts';
 
 type Diagnosis = ResponseOf<typeof showDiagnosis>;
 type Tenant = ResponseOf<typeof listTenants>['tenants'][number];
-type CheckedCall = ResponseOf<typeof checkCrmCalls>['calls'][number];
+type CheckedCall = ResponseOf<typeof checkCrm>['calls'][number];
 
 const EXAMPLES = `
 Examples:
@@ -34,12 +34,12 @@ export function crmCommand(program: Command): void {
     .option('--location <id>', `only this location (default: the first ${MAX_LOCATIONS}, broken ones first)`)
     .action(async ({ location }: { location?: string }, command: Command) => {
       const { output, operator } = contextOf(command);
-      printFindings(output, await checkCrm(operator(), location));
+      printFindings(output, await checkApp(operator(), location));
     });
 }
 
 /** Returns what a check of the app finds, for one location or for all. */
-export async function checkCrm(client: OperatorClient, location?: string): Promise<Finding[]> {
+export async function checkApp(client: OperatorClient, location?: string): Promise<Finding[]> {
   const [diagnosis, { deliveryUrl }, { rejections }, { tenants }] = await Promise.all([
     client.ask(showDiagnosis),
     client.ask(showCrmApp),
@@ -122,7 +122,7 @@ async function checkLocation(
       return pass(check, sentence + when);
     });
   if (links.some(({ name, state }) => name === 'installed' && state === 'broken')) return found;
-  const { calls } = await client.ask(checkCrmCalls, { locationId });
+  const { calls } = await client.ask(checkCrm, { locationId });
   return [...found, ...calls.map((call) => checkCall(locationId, call))];
 }
 

@@ -85,7 +85,7 @@ export function diagnose(facts: Facts): Finding[] {
     ...checkSettings(diagnosis),
     ...checkStorage(facts),
     checkPublicAddress(diagnosis),
-    checkCrm(diagnosis.crm),
+    checkCrmHost(diagnosis.crm),
     ...checkClock(diagnosis.crm),
     ...checkKeys(facts),
     ...checkLocations(facts),
@@ -198,7 +198,7 @@ function checkPublicAddress({
   return pass(name, `${url} leads to this service`);
 }
 
-function checkCrm({ url, status, code, ms }: ProbedAddress): Finding {
+function checkCrmHost({ url, status, code, ms }: ProbedAddress): Finding {
   if (status !== 0) return pass('CRM', `${url} responds in ${ms} ms`);
   return fail(
     'CRM',

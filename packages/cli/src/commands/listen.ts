@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 
 import { showDiagnosis } from '@footbridge/protocol/operator/watching';
+import { errorCode } from '@footbridge/runtime/error-code';
 import type { Command } from 'commander';
 
 import { CliError, usageError } from '../cli-error.ts';
@@ -68,7 +69,7 @@ async function open(server: Server, port: number): Promise<string> {
   try {
     await once(server, 'listening');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+    if (errorCode(error) === 'EADDRINUSE')
       throw usageError(`port ${port} is in use; pass another one with --port`, error);
     throw new CliError(`cannot listen on port ${port}`, { cause: error });
   }

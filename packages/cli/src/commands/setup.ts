@@ -17,7 +17,7 @@ import { httpUrl, seconds } from '../option-values.ts';
 import { withProgress } from '../progress.ts';
 import { ask, askHidden } from '../prompt.ts';
 import { readSecret } from '../read-secret.ts';
-import { checkCrm } from './crm.ts';
+import { checkApp } from './crm.ts';
 
 interface Options {
   readonly baseUrl?: string;
@@ -188,7 +188,7 @@ async function finish(context: CommandContext, withinMs: number): Promise<void> 
   2. footbridge license create, footbridge location assign ${grant.ownerId} LICENSE, footbridge device pair ${grant.ownerId}
   3. Send a text to yourself from a conversation in HighLevel, and watch it: footbridge tail
 `);
-  printFindings(output, await checkCrm(client, grant.ownerId));
+  printFindings(output, await checkApp(client, grant.ownerId));
 }
 
 /** Succeeds if the key is already registered. */

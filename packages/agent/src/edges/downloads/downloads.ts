@@ -7,6 +7,7 @@ import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { errorCode } from '@footbridge/runtime/error-code';
 import { isLoopbackAddress, isPublicAddress, pinnedTo, resolveAll } from '@footbridge/runtime/public-address';
 import { Agent, request } from 'undici';
 
@@ -41,7 +42,7 @@ export function createDownloads(options: DownloadOptions): Downloads {
         }
         if (signal.aborted)
           return fail('timeout', `the download took longer than ${limits.timeoutMs / 1000} s`);
-        return fail('failed', `the connection failed (${codeOf(error)})`);
+        return fail('failed', `the connection failed (${errorCode(error) ?? 'unknown'})`);
       }
     },
   };
@@ -179,8 +180,4 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function fail(reason: Failed['reason'], message: string): Failed {
   return { ok: false, reason, message };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }

@@ -1,3 +1,4 @@
+import { errorCode } from '@footbridge/runtime/error-code';
 import type { PendingRow } from '../../journal/journal.ts';
 import type { Chat, LocalFile, StoredRow } from '../../ports/messages/messages.ts';
 import { LINK_PREVIEW, StoreUnavailableError } from '../../ports/messages/messages.ts';
@@ -234,5 +235,5 @@ function isIncomplete(row: StoredRow): boolean {
 function isStorageError(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
   if (!(error instanceof Error)) return false;
-  return ('code' in error && error.code === 'ERR_SQLITE_ERROR') || isStorageError(error.cause);
+  return errorCode(error) === 'ERR_SQLITE_ERROR' || isStorageError(error.cause);
 }

@@ -1,6 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 
+import { errorCode } from '@footbridge/runtime/error-code';
 /** Where Messages keeps its files. */
 export interface MessagesFolders {
   /** The folder that `~` means in a stored path. */
@@ -34,7 +35,7 @@ export function attachmentFileState(path: string, { messages }: MessagesFolders)
     if (!isInside(real, realpathSync(messages)) || !file.isFile()) return 'refused';
     return file.size > 0 ? 'ready' : 'waiting';
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCode(error);
     return code === 'ENOENT' || code === 'EACCES' || code === 'EPERM' ? 'waiting' : 'refused';
   }
 }

@@ -1,6 +1,8 @@
 import { Socket } from 'node:net';
 
-import { abortable, allowedAddresses, attemptSignal, codeOf, NOT_ALLOWED } from './allowed-addresses.ts';
+import { errorCode } from '@footbridge/runtime/error-code';
+
+import { abortable, allowedAddresses, attemptSignal, NOT_ALLOWED } from './allowed-addresses.ts';
 import { SEND_TIMEOUT_MS } from './alerts.ts';
 import type { Alert, AlertReceiver, SendResult } from './alerts.ts';
 import { renderAlert } from './render-alert.ts';
@@ -74,7 +76,7 @@ async function sendMail(
     const code = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : Number.NaN;
     return notSent(
       Number.isNaN(code)
-        ? `the connection to the mail server failed (${codeOf(error)})`
+        ? `the connection to the mail server failed (${errorCode(error) ?? 'unknown error'})`
         : `the mail server responded with ${code}`,
     );
   } finally {

@@ -28,6 +28,3 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     work.then(resolve, reject);
   });
 }
-
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown error';

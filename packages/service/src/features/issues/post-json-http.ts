@@ -1,7 +1,8 @@
+import { errorCode } from '@footbridge/runtime/error-code';
 import { pinnedTo } from '@footbridge/runtime/public-address';
 import { Agent, request } from 'undici';
 
-import { abortable, allowedAddresses, attemptSignal, codeOf, NOT_ALLOWED } from './allowed-addresses.ts';
+import { abortable, allowedAddresses, attemptSignal, NOT_ALLOWED } from './allowed-addresses.ts';
 import { SEND_TIMEOUT_MS } from './alerts.ts';
 import type { SendResult } from './alerts.ts';
 
@@ -41,7 +42,7 @@ export async function postJson(
   } catch (error) {
     if (stopped?.aborted === true) return notSent('the service was stopped');
     if (signal.aborted) return notSent(`the receiver did not respond within ${timeoutMs / 1000} s`);
-    return notSent(`the connection failed (${codeOf(error)})`);
+    return notSent(`the connection failed (${errorCode(error) ?? 'unknown error'})`);
   } finally {
     await agent?.destroy();
   }

@@ -2,10 +2,12 @@ import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 
+import { errorCode } from '@footbridge/runtime/error-code';
+
 import { EngineError } from '../../platform/errors.ts';
 import { asAssetId, newAssetId } from './assets.ts';
 import type { AssetId, Assets, StoredAsset, StoreOutcome } from './assets.ts';
-import { codeOf, DiskSpool } from './disk-spool.ts';
+import { DiskSpool } from './disk-spool.ts';
 
 export interface DiskAssetsOptions {
   /** Used by one process at a time. */
@@ -88,7 +90,7 @@ class DiskAssets implements Assets {
     try {
       return await access;
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
+      if (errorCode(error) === 'ENOENT') return undefined;
       throw new EngineError('disk', `attachments in ${this.#directory} cannot be accessed`, error);
     }
   }

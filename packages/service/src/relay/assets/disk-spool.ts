@@ -3,6 +3,8 @@ import { mkdir, open, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
+import { errorCode } from '@footbridge/runtime/error-code';
+
 import { EngineError, isDiskFull } from '../../platform/errors.ts';
 import { fromSource, Meter, SizeLimitError, SourceError } from './measured-source.ts';
 
@@ -77,9 +79,6 @@ class DiskFullError extends Error {
 
 const isFull = (error: unknown) => error instanceof DiskFullError || isDiskFull(error);
 
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-
 /** Removes unfinished uploads of processes that have ended. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -94,6 +93,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }

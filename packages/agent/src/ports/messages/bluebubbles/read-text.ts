@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 
+import { errorCode } from '@footbridge/runtime/error-code';
 import { readBounded } from '@footbridge/runtime/read-bounded';
 
 /** A program between the agent and the server may compress a response although the request does not offer it. */
@@ -29,5 +30,5 @@ export async function readText(
 }
 
 function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+  return errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@footbridge/runtime/clock';
+import { errorCode } from '@footbridge/runtime/error-code';
 import { Agent, FormData, request } from 'undici';
 
 import { readText } from './read-text.ts';
@@ -94,7 +95,7 @@ export class ServerClient {
       return text === undefined ? { kind: 'lost', why: 'too_large', status } : parseReply(status, text);
     } catch (error) {
       if (deadline.signal.aborted) return { kind: 'lost', why: 'timeout' };
-      const code = codeOf(error);
+      const code = errorCode(error) ?? '';
       if (NOT_CONNECTED.has(code)) return { kind: 'unreachable' };
       return { kind: 'lost', why: code.startsWith('HPE_') ? 'not_http' : 'closed' };
     } finally {
@@ -115,8 +116,4 @@ function parseReply(status: number, text: string): Reply {
   const error = 'error' in json && typeof json.error === 'object' && json.error !== null ? json.error : {};
   const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
   return { kind: 'reply', status, error: message, data: 'data' in json ? json.data : undefined };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -1,6 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
+import { errorCode } from '@footbridge/runtime/error-code';
 import { SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, sqliteCode } from '@footbridge/runtime/sqlite-code';
 
 import type { StoreProblem } from '../messages.ts';
@@ -46,7 +47,7 @@ export function storeFile(path: string): string {
 
 /** Returns what an error of the file system or of SQLite means for the store, or undefined for any other error. */
 export function problemOf(error: unknown): StoreProblem | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'EPERM' || code === 'EACCES') return 'denied';
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'absent';
   const number = sqliteCode(error);
