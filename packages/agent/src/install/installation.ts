@@ -15,7 +15,7 @@ export interface Installation {
   readonly launchAgent: LaunchAgent;
 }
 
-/** Returns undefined when this machine is not a Mac. `folder` has programs that replace those of macOS. */
+/** Returns undefined when this machine is not a Mac. `folder` has replacements for programs of macOS. */
 export function thisInstallation(folder: string | undefined): Installation | undefined {
   if (process.platform !== 'darwin' && folder === undefined) return undefined;
   const layout = layoutOf(homedir());

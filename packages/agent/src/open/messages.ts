@@ -66,7 +66,7 @@ export function simulateMessages(
   return messages;
 }
 
-/** Opens the Messages of this Mac, or those of a BlueBubbles server. */
+/** Opens Messages on this Mac, with the built-in engine or with BlueBubbles. */
 export function openMessages(config: AgentConfig, deps: MessagesDeps): Promise<Messages> {
   const { mac = thisMac(config), memory, clock, log, journal, bluebubbles = {}, clockGuard } = deps;
   const guard = guardOf(deps.suspects);

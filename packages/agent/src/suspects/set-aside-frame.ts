@@ -1,6 +1,6 @@
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 
-/** What is known about the chat of a message whose content is not read. */
+/** The chat of a message whose content is not read, as far as it is known. */
 export interface KnownChat {
   readonly id: number;
   readonly isGroup: boolean;

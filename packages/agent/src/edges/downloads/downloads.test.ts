@@ -224,7 +224,7 @@ describe('T13 a private address is never connected to', () => {
     const folder = await tempDir(cleanup);
     const files = await serveFiles(cleanup, (_request, response) => void response.end('checked'));
     const downloads = createDownloads({ allowLoopback: true, resolve: () => Promise.resolve(['127.0.0.1']) });
-    // This name does not resolve: only the pinned address can have answered.
+    // This name does not resolve: only the pinned address can have responded.
     const url = `http://no-such-host.invalid:${files.port}/a.txt`;
     expect(await downloads.fetch(url, folder, LIMITS)).toMatchObject({ ok: true });
   });

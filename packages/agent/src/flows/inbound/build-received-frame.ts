@@ -43,9 +43,9 @@ export function isMirrorable(row: StoredRow, chat: Chat, ownHandles: readonly st
 
 /** The input of a frame besides the row and its chat. */
 export interface FrameParts {
-  /** Of the uploaded files. */
+  /** The addresses of the uploaded files. */
   readonly urls: readonly string[];
-  /** Of a voice message. */
+  /** The duration of a voice message. */
   readonly durationMs: number | undefined;
   /** Used when the row has no valid date. */
   readonly receivedAt: number;

@@ -39,7 +39,7 @@ export class OutboxSender {
     this.flush();
   }
 
-  /** Sends pending frames as far as the window allows. */
+  /** Sends pending frames until the window is full. */
   flush(): void {
     const { outbox, session, suspects, failpoint } = this.#deps;
     while (this.#inFlight.size < this.#window && session.isOpen()) {

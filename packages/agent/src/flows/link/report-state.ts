@@ -52,7 +52,7 @@ export class StateReporter {
   }
 }
 
-/** The age of the oldest request grows all the time, which is not a change by itself. */
+/** The age of the oldest request always grows, which alone is not a change. */
 function withoutAge({ queue, ...frame }: StateFrame): string {
   return JSON.stringify({ ...frame, pending: queue?.pending });
 }

@@ -6,7 +6,7 @@ import type { Part } from './send-parts.ts';
 import type { JobDeps } from './job-deps.ts';
 import type { JobOutcome } from '../../outcome.ts';
 
-/** Sends the text, then each file. In Messages, each is a message of its own. */
+/** Sends the text, then each file. Each is a separate message. */
 export async function sendAttachments(
   request: Extract<ParsedRequest, { kind: 'attachments' }>,
   deps: JobDeps,

@@ -30,7 +30,7 @@ export interface ChatDbOptions {
   readonly file: () => string;
   readonly memory: StoreMemory;
   readonly folders: MessagesFolders;
-  /** Addresses of this Mac that are known besides those that the store names. */
+  /** Further addresses of this Mac, which the store may not name. */
   readonly ownHandles: readonly string[];
   readonly guard?: RowGuard | undefined;
 }

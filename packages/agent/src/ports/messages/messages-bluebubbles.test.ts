@@ -140,7 +140,7 @@ describe('the BlueBubbles engine', () => {
       { addresses: [STRANGER], service: 'iMessage', method: 'private-api', message: 'One' },
       { addresses: [ANNA, STRANGER], service: 'iMessage', method: 'private-api', message: 'Two' },
     ]);
-    // They have a GUID now.
+    // The chats have a GUID now.
     expect(await messages.send(text('Three'), person)).toMatchObject({ state: 'delivered' });
     expect(await messages.send(text('Four'), group)).toMatchObject({ state: 'delivered' });
     expect(await calls('new_chat')).toHaveLength(2);

@@ -368,7 +368,7 @@ function readContent(row: Row, joined: readonly JoinedAttachment[]): Content {
     !isApp &&
     (joined.length < Math.max(guids.length, raw.split(ATTACHMENT_PLACEHOLDER).length - 1) ||
       (row['has_attachments'] === 1 && joined.length === 0));
-  // This also holds for a message that has only files, because its body names them.
+  // A message that has only files is pending too: its body names them.
   const isPending =
     raw === '' &&
     !(blob instanceof Uint8Array) &&

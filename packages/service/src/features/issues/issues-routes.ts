@@ -17,7 +17,7 @@ const CLOSED = 200;
 const placeOfOpen = ({ since, id }: Issue) => ({ at: since, id });
 const placeOfClosed = ({ closedAt, id }: Issue) => ({ at: closedAt ?? 0, id });
 
-/** `GET /operator/issues`: what is wrong, since when, whom it affects and what to do; with `?state=closed` what was wrong. */
+/** `GET /operator/issues`: the open issues; with `?state=closed`, the closed ones. */
 export function issuesRoutes({ issues }: IssuesRoutesDeps) {
   return (app: FastifyInstance): void => {
     serveCall(app, listIssues, async ({ query: { state = 'open', limit, after }, request }) => {

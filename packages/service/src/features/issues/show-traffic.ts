@@ -89,7 +89,7 @@ export class TrafficOverview {
     };
   }
 
-  /** Counts the messages of all locations, those of settled buckets once. */
+  /** Counts the messages of all locations. Settled buckets are counted once and kept. */
   async #countAll(first: number): Promise<MessageCount[]> {
     for (const start of this.#settled.keys()) if (start < first) this.#settled.delete(start);
     const counts: MessageCount[] = [];

@@ -130,7 +130,7 @@ export class IssueWatch {
     this.#deps.checked([...open.filter(({ id }) => !gone.has(id)), ...opened]);
   }
 
-  /** Returns the issues that this node confirmed last, and those that no node has confirmed for a while. The clocks of nodes may differ. */
+  /** Returns the issues that this node confirmed last or that no node has confirmed for a while. The clocks of nodes may differ. */
   #mine(open: readonly Issue[]): Issue[] {
     const now = this.#deps.clock.monotonic();
     const before = this.#confirmed;

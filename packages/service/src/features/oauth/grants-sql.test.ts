@@ -171,7 +171,7 @@ onBothDatabases('grants', (open, engine, openAgain) => {
     expect(await find()).toBeUndefined();
   });
 
-  it('E3 an uninstallation deletes the tokens of a location, and of what was derived from its company', async () => {
+  it('E3 an uninstallation deletes the tokens of a location, and all tokens derived from its company', async () => {
     await grants.store({ ...GRANT, kind: 'company', ownerId: 'comp1' });
     await grants.store({ ...GRANT, isDerived: true });
     await grants.store({ ...GRANT, ownerId: 'own' });

@@ -255,7 +255,7 @@ export function createGrants({ database, clock, vault }: GrantsDeps) {
 
     /**
      * Deletes the tokens of the owner and those derived from them. Does not change the state when a newer event is known; may be repeated.
-     * With `tokensOf`, changes nothing if the tokens are not those of that grant any more. Resolves with the owners whose calls must stop.
+     * With `tokensOf`, changes nothing if the tokens of that grant were replaced. Resolves with the owners whose calls must stop.
      */
     uninstall: (event: InstallEvent, tokensOf?: Grant): Promise<string[]> =>
       queried(() => transaction((trx) => uninstall(trx, event, tokensOf))),

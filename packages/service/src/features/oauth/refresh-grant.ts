@@ -42,7 +42,7 @@ const SAVE_RETRY_MS = 1000;
 
 /**
  * Refreshes grants (O7, O8). The new tokens are stored before they are used. A refresh token works once, so tokens that cannot be
- * stored are kept in memory until the store is back: the old ones are not valid any more.
+ * stored are kept in memory until the store is back: the old ones are no longer valid.
  */
 export function createGrantRefreshes(deps: RefreshDeps): GrantRefreshes {
   const { grants, endpoint, clock, log, failpoint } = deps;
@@ -76,7 +76,7 @@ export function createGrantRefreshes(deps: RefreshDeps): GrantRefreshes {
         ownerId,
         async (grant, commit): Promise<RefreshAttempt | 'closing' | undefined> => {
           if (grant.state !== 'active' || !isStale(grant)) return { grant };
-          // It waited for the lock while the service began to stop.
+          // The service began to stop while this refresh waited for the lock.
           if (closing.signal.aborted) return 'closing';
           if (grant.refreshToken === null)
             return { grant, failure: { reason: 'no refresh token', isRevoked: true } };

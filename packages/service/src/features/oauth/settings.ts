@@ -150,7 +150,7 @@ function missingOf(settings: Partial<Values>): string[] {
     .map(([name]) => name);
 }
 
-/** Returns the app at the CRM, or what is missing for it. */
+/** Returns the app at the CRM, or the names of its missing settings. */
 export function oauthApp(settings: Values): OAuthApp {
   if (!settings.oauthEnabled) return { state: 'disabled' };
   const {

@@ -22,7 +22,7 @@ export function createOptOutImport({ suppressions, phones, keyIds, now }: Import
   const past = (at: number) => Math.min(at, now());
 
   return {
-    /** Records numbers as opted out at that time; undefined: now. Resolves with the positions of those that are not numbers. */
+    /** Records numbers as opted out at that time; undefined: now. Resolves with the positions of invalid numbers. */
     async numbers(locationId: string, numbers: readonly string[], decidedAt?: number): Promise<number[]> {
       const at = past(decidedAt ?? now());
       const invalid: number[] = [];

@@ -9,7 +9,7 @@ import type { JOURNAL } from '../../relay/journal/settings.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { retentions } from './retention-sql.ts';
 
-/** How long data is kept where a location has no value of its own. */
+/** How long data of a location without its own values is kept. */
 type Defaults = Pick<ValuesOf<typeof JOURNAL & typeof ASSETS>, 'journalDays' | 'assetDays'>;
 
 const DAY_MS = 86_400_000;

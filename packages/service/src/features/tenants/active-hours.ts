@@ -6,7 +6,7 @@ export const REMEMBERED_HOURS = 5 * WEEK;
 const MIN_WEEKS = 2;
 /** Silence is unusual from this score on; for a line whose texts arrive independently, its probability is then below 1 in 100,000. */
 const MIN_SCORE = 12;
-/** The score must also exceed that of every earlier silence by this factor: a line that had a quiet holiday may have another one. */
+/** The score must also exceed the highest earlier score by this factor: a line that had a quiet holiday may have another one. */
 const MIN_RATIO = 2;
 const USUAL_SHARE = 0.5;
 
@@ -17,7 +17,7 @@ export class ActiveHours {
   #first = Infinity;
   #last = -Infinity;
 
-  /** Hours may be added in any order; those that are no longer remembered are ignored. */
+  /** Hours may be added in any order. An hour that is too old is ignored. */
   add(hour: number): void {
     if (hour <= this.#last - REMEMBERED_HOURS) return;
     for (let next = Math.max(this.#last + 1, hour - REMEMBERED_HOURS + 1); next < hour; next++)

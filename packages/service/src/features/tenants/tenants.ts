@@ -46,7 +46,7 @@ export interface Tenant extends TenantPath, Shown {
 /** Which tenants to list. */
 export interface TenantsQuery {
   readonly mayAccess: (locationId: string) => boolean;
-  /** Part of the name, the location id or the license, in any case. */
+  /** Part of the name, the location id or the license. Case does not matter. */
   readonly search?: string | undefined;
   readonly limit: number;
   /** The last tenant of the page before. */
@@ -63,7 +63,7 @@ export interface TenantsPage {
   readonly tenants: readonly Tenant[];
   /** Undefined when the list ends with this page. */
   readonly next: TenantPlace | undefined;
-  /** All tenants, those with a problem, and those that match the search. */
+  /** The numbers of all tenants, of tenants with a problem, and of tenants that match the search. */
   readonly total: number;
   readonly broken: number;
   readonly found: number;

@@ -111,7 +111,7 @@ export interface TracesConfig {
   readonly followsCaller: boolean;
 }
 
-/** Returns what is exported, and to where. */
+/** Returns the exports and their destinations. */
 export function telemetryOf(settings: ValuesOf<typeof TRACING>): TelemetryConfig {
   const { otlpEndpoint, tracesSampler } = settings;
   const urlOf = (full: string | undefined, exporter: 'otlp' | 'none', path: string) =>

@@ -120,7 +120,7 @@ const CODE_RULE = 'code must be the pairing code, as the operator gave it.';
 
 type Device = Omit<NewDevice, 'tokenHash'>;
 
-/** Returns the parsed request, or a message that says what is wrong with it. */
+/** Returns the parsed request, or a message about its fault. */
 function readRequest(
   body: unknown,
   secretName: 'licenseKey' | 'code',

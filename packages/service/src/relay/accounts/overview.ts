@@ -35,7 +35,7 @@ export interface LocationOverview extends LocationDetails {
   readonly oauth: Omit<LocationGrant, 'ownerId'> | null;
 }
 
-/** A place in the list of all locations: those that are stored come first, then those that only have a grant. */
+/** A place in the list of all locations: stored locations come first, then locations with only a grant. */
 export interface LocationPlace {
   readonly list: 'stored' | 'granted';
   readonly id: string;
@@ -113,7 +113,7 @@ export class Overview {
     });
   }
 
-  /** Locations that a license owns or a Mac requested, and those that only have a grant. Ordered by id. */
+  /** Locations that a license owns, that a Mac requested, or that only have a grant. Ordered by id. */
   async locations(): Promise<LocationOverview[]> {
     const all: LocationOverview[] = [];
     for await (const page of this.pages(await this.macs())) all.push(...page);
@@ -235,7 +235,7 @@ export class Overview {
     return locations;
   }
 
-  /** The name of a Mac that holds a location: usually the one that bound it last. */
+  /** The name of the Mac that holds a location, which is usually the last Mac that bound it. */
   #nameOf({ deviceId }: BoundMac, { licenseId, lastDevice }: LocationDetails) {
     if (lastDevice?.deviceId === deviceId) return lastDevice.name;
     return licenseId === null ? undefined : this.#deps.devices.name(licenseId, deviceId);

@@ -147,7 +147,7 @@ export function createUploads(deps: UploadDeps): (upload: Upload) => Promise<Upl
         url: await record(original.id, upload, type, original, { originalId: null, note }),
       };
 
-    // The original has a record of its own: it is kept as long and counts towards the quota.
+    // The original has its own record: it is kept as long and counts towards the quota.
     const recordOriginal = (remark: string) =>
       record(original.id, upload, type, original, { originalId: null, note: remark });
     const conversion = await converter.convert(original.id, type, locationId);

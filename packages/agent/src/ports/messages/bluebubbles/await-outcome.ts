@@ -18,7 +18,7 @@ export interface Limits {
   readonly rowAfterReplyMs: number;
   /** How long to wait for the response after the row shows the outcome. The response names the row, and a second copy may follow. */
   readonly replyAfterRowMs: number;
-  /** How long to look for a row after a refusal, because the command may have been carried out nevertheless. */
+  /** How long to look for a row after a refusal: the command may still have been carried out. */
   readonly certainMs: number;
   /** How long to wait for the row of an interrupted call, which the server completes. */
   readonly recoveryMs: number;

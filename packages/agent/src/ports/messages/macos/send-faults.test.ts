@@ -290,7 +290,7 @@ describe('M3 Messages that', () => {
     writeFileSync(join(folder, 'end'), '');
     expect(await finish(sending)).toMatchObject({ state: 'failed' });
     expect(await sent()).toEqual([]);
-    // It was given up for good: the next one is another send.
+    // The send was given up for good: the next one is another send.
     expect(await send()).toMatchObject(SENT);
   });
 
