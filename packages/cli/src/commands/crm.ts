@@ -57,13 +57,7 @@ export async function checkApp(client: OperatorClient, location?: string): Promi
   return [
     checkOAuth(diagnosis),
     checkProvider(diagnosis),
-    ...rejections.map(({ step, count }) =>
-      warn(
-        'signatures',
-        `${count} webhooks got 401 within the last hour: ${SIGNATURE_STEPS[step].meaning}`,
-        SIGNATURE_STEPS[step].advice,
-      ),
-    ),
+    ...rejectionFindings(rejections),
     ...(wanted.length === 0
       ? [
           warn(
@@ -82,6 +76,16 @@ function checkOAuth({ settings: { oauth, missing } }: Diagnosis): Finding {
     ? fail('OAuth', `${missing.join(', ')} missing`, 'footbridge setup highlevel, then restart the service')
     : warn('OAuth', 'disabled: the CRM gets no statuses', 'footbridge setup highlevel');
 }
+
+/** Returns a finding for each step at which signatures were rejected. */
+export const rejectionFindings = (rejections: ResponseOf<typeof listRejections>['rejections']): Finding[] =>
+  rejections.map(({ step, count }) =>
+    warn(
+      'signatures',
+      `${count} webhooks got 401 within the last hour: ${SIGNATURE_STEPS[step].meaning}`,
+      SIGNATURE_STEPS[step].advice,
+    ),
+  );
 
 /** An added channel has a provider id and the type Custom; a replaced SMS provider has neither. */
 function checkProvider({ settings: { conversationProviderId: id, inboundType: type } }: Diagnosis): Finding {

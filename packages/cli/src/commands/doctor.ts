@@ -5,8 +5,6 @@ import { listRejections } from '@footbridge/protocol/operator/crm';
 import { everyPage } from '@footbridge/protocol/operator/every-page';
 import { showReadiness } from '@footbridge/protocol/operator/session';
 import { listTenants, showDiagnosis } from '@footbridge/protocol/operator/watching';
-import { SIGNATURE_STEPS } from '@footbridge/protocol/signature-steps';
-import type { SignatureStep } from '@footbridge/protocol/signature-steps';
 import { fail, pass, warn } from '@footbridge/runtime/finding';
 import type { Finding } from '@footbridge/runtime/finding';
 import type { Command } from 'commander';
@@ -16,6 +14,7 @@ import { contextOf } from '../command-context.ts';
 import { printFindings } from '../print-findings.ts';
 import type { OperatorClient } from '../operator-client.ts';
 import { listKeys } from '../trusted-keys.ts';
+import { rejectionFindings } from './crm.ts';
 import { allIssues } from './issues.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -27,7 +26,7 @@ interface Facts {
   readonly diagnosis: Diagnosis;
   readonly readiness: { readonly status: string; readonly checks?: Readonly<Record<string, string>> };
   readonly keys: readonly { label: string; enabled: boolean; lastUsedAt: string | null }[];
-  readonly rejections: readonly { step: SignatureStep; count: number }[];
+  readonly rejections: ResponseOf<typeof listRejections>['rejections'];
   readonly tenants: readonly {
     locationId: string;
     problem: { link: string; sentence: string; action: string } | null;
@@ -248,14 +247,7 @@ function checkKeys({ keys: all, rejections, diagnosis }: Facts): Finding[] {
         `footbridge keys remove ${JSON.stringify(label)}, if it is no longer needed`,
       ),
     );
-  for (const { step, count } of rejections)
-    found.push(
-      warn(
-        'signatures',
-        `${count} webhooks got 401 within the last hour: ${SIGNATURE_STEPS[step].meaning}`,
-        SIGNATURE_STEPS[step].advice,
-      ),
-    );
+  found.push(...rejectionFindings(rejections));
   return found;
 }
 

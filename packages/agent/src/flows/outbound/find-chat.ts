@@ -1,4 +1,4 @@
-import type { Chat, MessageStore } from '../../ports/messages/messages.ts';
+import type { Chat, Destination, MessageStore } from '../../ports/messages/messages.ts';
 import { isEmail, isSameHandle } from './handles.ts';
 import type { Address } from './read-request.ts';
 
@@ -58,4 +58,11 @@ export function withoutOwn(handles: readonly string[], store: MessageStore): str
 
 function isOwn(handle: string, store: MessageStore): boolean {
   return store.ownHandles().some((own) => isSameHandle(own, handle));
+}
+
+/** Returns the person of a destination, or undefined for a group. */
+export function personOf(destination: Destination, store: MessageStore): string | undefined {
+  if (destination.to === 'person') return destination.handle;
+  const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
+  return chat?.isGroup === false ? chat.recipients[0] : undefined;
 }

@@ -3,6 +3,7 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import type { Journal } from '../../journal/journal.ts';
 import type { Destination, MessageStore } from '../../ports/messages/messages.ts';
+import { personOf } from './find-chat.ts';
 import { NewConversations } from './new-conversations.ts';
 import type { NewConversationLimits } from './new-conversations.ts';
 import { personLimit } from './person-limits.ts';
@@ -85,11 +86,4 @@ function isNew(destination: Destination, store: MessageStore): boolean {
   return (['iMessage', 'SMS', 'RCS'] as const).every(
     (service) => store.directChat(destination.handle, service) === undefined,
   );
-}
-
-/** Returns the person of a destination, or undefined for a group. */
-function personOf(destination: Destination, store: MessageStore): string | undefined {
-  if (destination.to === 'person') return destination.handle;
-  const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
-  return chat?.isGroup === false ? chat.recipients[0] : undefined;
 }

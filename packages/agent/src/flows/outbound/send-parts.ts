@@ -1,11 +1,7 @@
 import { contentKey } from '../../ports/messages/content-key.ts';
-import type {
-  Destination,
-  ExpectedMessage,
-  Messages,
-  OutgoingMessage,
-} from '../../ports/messages/messages.ts';
+import type { Destination, ExpectedMessage, OutgoingMessage } from '../../ports/messages/messages.ts';
 import type { FetchFile } from './fetch-file.ts';
+import { personOf } from './find-chat.ts';
 import type { JobDeps } from './job-deps.ts';
 import { checkGroup } from './route.ts';
 import { INTERRUPTED } from './steps.ts';
@@ -63,7 +59,8 @@ async function sendPart(
 ): Promise<{ sent: Outcome; sentTo?: Destination }> {
   const sent = await sendTo(findDestination, part, prepare, deps);
   if (sent.state !== 'failed' || sent.notOnIMessage !== true) return { sent };
-  const handle = onlyRecipient(findDestination(), deps.messages);
+  const destination = findDestination();
+  const handle = 'state' in destination ? undefined : personOf(destination, deps.messages.store);
   if (handle === undefined) return { sent: { ...sent, code: 'IMESSAGE_GROUP_INVALID_RECIPIENTS' } };
   if (deps.settings.channel !== 'auto' || !fitsSms(part.message)) return { sent };
   // Cannot duplicate the message: Messages reported that the first attempt was not sent.
@@ -121,13 +118,6 @@ function expectedMessage(
 ): ExpectedMessage | undefined {
   if (message.kind === 'text') return message;
   return fileName === undefined ? undefined : { ...message, file: { name: fileName } };
-}
-
-function onlyRecipient(destination: Destination | Failed, { store }: Messages): string | undefined {
-  if ('state' in destination) return undefined;
-  if (destination.to === 'person') return destination.handle;
-  const chat = destination.to === 'chat' ? store.chat(destination.chatId) : undefined;
-  return chat?.isGroup === false ? chat.recipients[0] : undefined;
 }
 
 /** Effects and stickers exist only in iMessage. */
