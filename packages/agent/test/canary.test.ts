@@ -2,7 +2,6 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ENGINES } from './engine-agent.ts';
 import { useEngine } from './engine.fixture.ts';
 import { ProgramClock } from './program-clock.ts';
 import { ANNA, person } from './running-agent.ts';
@@ -14,8 +13,8 @@ const OWN = '+15550100000';
 const UNKNOWN_ALIAS = 'alias@example.com';
 const MINUTE = 60_000;
 
-describe.each(ENGINES)('test texts on %s Messages', (engine) => {
-  const { run } = useEngine(engine, cleanup);
+describe('test texts', () => {
+  const { run } = useEngine('macos', cleanup);
 
   /** Starts an agent that knows its own number. */
   async function start(env: Readonly<Record<string, string>> = { FOOTBRIDGE_CANARY_MINUTES: '10' }) {

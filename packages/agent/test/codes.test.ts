@@ -7,7 +7,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { serveFiles } from './file-server.ts';
-import { ENGINES } from './engine-agent.ts';
+import { SENDING_ENGINES } from './engine-agent.ts';
 import type { Engine, EngineAgent } from './engine-agent.ts';
 import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person, PNG, withFooter } from './running-agent.ts';
@@ -168,7 +168,7 @@ describe('the codes of the contract', () => {
   });
 });
 
-describe.each(ENGINES)('the codes of the contract on %s Messages', (engine) => {
+describe.each(SENDING_ENGINES)('the codes of the contract on %s Messages', (engine) => {
   const { run } = useEngine(engine, cleanup);
 
   it.each(Object.entries(CONDITIONS))('M3 %s is reported', async (code, { when, env, make, instead }) => {
@@ -196,10 +196,6 @@ describe.each(ENGINES)('the codes of the contract on %s Messages', (engine) => {
 
   // The codes of an effect and of a sticker without the permission of macOS, and without that of the owner.
   const needs = {
-    simulated: {
-      animation: ['AX_DENIED', 'UI_AUTOMATION_DISABLED'],
-      sticker: ['AX_DENIED', 'UI_AUTOMATION_DISABLED'],
-    },
     // Stickers are not possible with it either.
     macos: {
       animation: ['AX_DENIED', 'UI_AUTOMATION_DISABLED'],

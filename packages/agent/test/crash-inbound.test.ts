@@ -4,28 +4,28 @@ import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { NOT_SENT, textsOf, UNKNOWN, useCrashes } from './crashing-agent.ts';
-import { ENGINES } from './engine-agent.ts';
 import { ANNA, PNG } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-describe.each(ENGINES)('on %s Messages', (engine) => {
-  const crashingAgent = useCrashes(engine, cleanup);
+// All engines read with the same reader.
+describe('on a Mac', () => {
+  const crashingAgent = useCrashes('macos', cleanup);
 
   describe('kill -9 at a random moment', () => {
-    // On a Mac each send takes longer.
-    const { restarts, most } = engine === 'simulated' ? { restarts: 5, most: 25 } : { restarts: 2, most: 8 };
+    const RESTARTS = 2;
+    const MOST_SENDS = 8;
 
     it('M4 over several restarts sends nothing twice and reports every inbound message once', async () => {
       const { service, agent, again } = await crashingAgent();
       const said: string[] = [];
       const sent: string[] = [];
       let current = agent;
-      for (let restart = 0; restart < restarts; restart += 1) {
+      for (let restart = 0; restart < RESTARTS; restart += 1) {
         await current.delay(3);
         // Killed after a random amount of work, not of time, so that a loaded machine does the same.
-        const last = 5 + Math.floor(Math.random() * (most - 5));
+        const last = 5 + Math.floor(Math.random() * (MOST_SENDS - 5));
         const before = sent.length;
         let dies: Promise<void> | undefined;
         for (let index = 0; service.connected > 0; index += 1) {
@@ -47,7 +47,7 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       for (const guid of said) await service.messageOf(guid);
 
       const texts = await textsOf(current);
-      expect(texts.length).toBeGreaterThan(restarts * 2);
+      expect(texts.length).toBeGreaterThan(RESTARTS * 2);
       expect(new Set(texts).size).toBe(texts.length);
       const numbers = new Map<string, number>();
       for (const { guid, seq } of service.received) {

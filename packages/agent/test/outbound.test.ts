@@ -8,14 +8,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import type { MessageView } from '../src/ports/messages/simulation.ts';
 import { always, serveFiles } from './file-server.ts';
-import { ENGINES } from './engine-agent.ts';
+import { SENDING_ENGINES } from './engine-agent.ts';
 import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person, PNG } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-describe.each(ENGINES)('on %s Messages', (engine) => {
+describe.each(SENDING_ENGINES)('on %s Messages', (engine) => {
   const { run, codes } = useEngine(engine, cleanup);
 
   describe('an outbound text', () => {
@@ -32,51 +32,6 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
         state: 'delivered',
       });
       expect(await until(() => service.unacked.size === 0)).toBe(true);
-    });
-
-    it('F2 is sent without its footer', async () => {
-      const { service, messages } = await run();
-      const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
-      await service.statusOf(service.send({ message }).requestId);
-      expect((await messages()).map((sent) => sent.text)).toEqual(['Only this']);
-    });
-
-    it.each([
-      ['an unknown channel', { channel: 'pigeon' }],
-      ['no phone', { phone: '' }],
-      ['an attachment that is not an http URL', { attachments: ['file:///etc/passwd'] }],
-    ])('M3 with %s is reported as failed', async (_, fault) => {
-      const { service, messages } = await run();
-      const { requestId, messageId } = service.send(fault as Partial<SendFrame>);
-      expect(await service.statusOf(requestId)).toMatchObject({
-        messageId,
-        status: 'failed',
-        error: { code: 'INVALID_FRAME', message: expect.stringContaining('Nothing was sent') },
-      });
-      expect(await messages()).toEqual([]);
-    });
-
-    it('F4 with a malformed footer is not sent', async () => {
-      const { service, messages } = await run();
-      const broken = [
-        'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1,\n-- end svc-metadata --',
-        'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1}',
-        'Hi\n[[SVMD:v1:%%%]]',
-        '"reaction":{}}\n-- end svc-metadata --',
-      ];
-      for (const message of broken) {
-        const status = await service.statusOf(service.send({ message }).requestId);
-        expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
-      }
-      expect(await messages()).toEqual([]);
-    });
-
-    it('F4 is not sent when it consists of only a footer', async () => {
-      const { service, messages } = await run();
-      const message = writeFooter('  ', { is_group: false });
-      const status = await service.statusOf(service.send({ message }).requestId);
-      expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
-      expect(await messages()).toEqual([]);
     });
 
     it('can be a reply, and is not sent when its target does not exist', async () => {
@@ -153,18 +108,6 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       ]);
     });
 
-    it('are all downloaded before anything is sent', async () => {
-      const { service, messages } = await run();
-      const files = await serveFiles(cleanup, (request, response) => {
-        response.writeHead(request.url === '/good.png' ? 200 : 404).end(PNG);
-      });
-      const attachments = [`${files.url}/good.png`, `${files.url}/gone.png`];
-      const status = await service.statusOf(service.send({ message: 'Look', attachments }).requestId);
-      expect(status).toMatchObject({ status: 'failed', error: { code: 'IMESSAGE_ERROR' } });
-      expect(status.error?.message).toContain('404');
-      expect(await messages()).toEqual([]);
-    });
-
     it('M4 are sent by a second attempt after a failure, without the text that was sent before', async () => {
       const { service, fail, heal, messages } = await run();
       const files = await serveFiles(cleanup, always(PNG, 'image/png'));
@@ -185,10 +128,6 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
   describe('an outbound voice message', () => {
     // macOS has no way to send a voice message: there it is an audio file.
     const voices = {
-      simulated: {
-        voice: { durationMs: 2300, mime: 'audio/mp4' },
-        attachments: [{ name: 'hello.m4a', size: 5 }],
-      },
       macos: { attachments: [{ name: 'hello.m4a', mime: 'audio/mp4', size: 5 }] },
       bluebubbles: { voice: { mime: 'audio/x-caf' }, attachments: [{ name: 'Audio Message.caf' }] },
     };
@@ -200,17 +139,6 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       const message = writeFooter('', { voice: { duration_ms: 2300, mime_type: 'audio/mp4' } });
       await service.statusOf(service.send({ message, attachments: [`${files.url}/hello.m4a`] }).requestId);
       expect(await messages()).toMatchObject([{ text: 'Call me' }, voices[engine]]);
-    });
-
-    it('F7 without an audio attachment is rejected', async () => {
-      const { service, messages } = await run();
-      const files = await serveFiles(cleanup, always(PNG, 'image/png'));
-      const message = writeFooter('Hi', { voice: { duration_ms: 1 } });
-      for (const attachments of [[], [`${files.url}/a.png`]]) {
-        const status = await service.statusOf(service.send({ message, attachments }).requestId);
-        expect(status.error?.code).toBe('INVALID_FRAME');
-      }
-      expect(await messages()).toEqual([]);
     });
   });
 
@@ -227,22 +155,6 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
         status: 'delivered',
       });
       expect(await messages()).toMatchObject([{ text: 'Congratulations', effect: name }]);
-    });
-
-    it('is rejected when it is not possible, and the text is not sent without it', async () => {
-      const { service, messages } = await run();
-      const cases = [
-        [
-          { message: writeFooter('Hi', { animation: { effect: 'earthquake', kind: 'screen' } }) },
-          'NOT_IMPLEMENTED',
-        ],
-        [{ message: writeFooter('Hi', { animation: { effect: 'slam', kind: 'screen' } }) }, 'INVALID_FRAME'],
-        [{ message: writeFooter('', { animation: { effect: 'slam', kind: 'bubble' } }) }, 'INVALID_FRAME'],
-      ] as const;
-      for (const [frame, code] of cases) {
-        expect((await service.statusOf(service.send(frame).requestId)).error?.code).toBe(code);
-      }
-      expect(await messages()).toEqual([]);
     });
   });
 
@@ -313,5 +225,94 @@ describe.each(ENGINES)('on %s Messages', (engine) => {
       expect(status.error).toMatchObject({ code: 'IMESSAGE_ERROR', message: expect.stringContaining('22') });
       expect((await world()).chats.map(({ service: name }) => name)).toEqual(['iMessage']);
     });
+  });
+});
+
+// What is decided before a send is the same for all engines.
+describe('an outbound message', () => {
+  const { run } = useEngine('simulated', cleanup);
+
+  it('F2 is sent without its footer', async () => {
+    const { service, messages } = await run();
+    const message = writeFooter('Only this', { service_name: 'iMessage', something: 'else' });
+    await service.statusOf(service.send({ message }).requestId);
+    expect((await messages()).map((sent) => sent.text)).toEqual(['Only this']);
+  });
+
+  it.each([
+    ['an unknown channel', { channel: 'pigeon' }],
+    ['no phone', { phone: '' }],
+    ['an attachment that is not an http URL', { attachments: ['file:///etc/passwd'] }],
+  ])('M3 with %s is reported as failed', async (_, fault) => {
+    const { service, messages } = await run();
+    const { requestId, messageId } = service.send(fault as Partial<SendFrame>);
+    expect(await service.statusOf(requestId)).toMatchObject({
+      messageId,
+      status: 'failed',
+      error: { code: 'INVALID_FRAME', message: expect.stringContaining('Nothing was sent') },
+    });
+    expect(await messages()).toEqual([]);
+  });
+
+  it('F4 with a malformed footer is not sent', async () => {
+    const { service, messages } = await run();
+    const broken = [
+      'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1,\n-- end svc-metadata --',
+      'Hi\n-- svc-metadata:v1 --\n{"chat_id": 1}',
+      'Hi\n[[SVMD:v1:%%%]]',
+      '"reaction":{}}\n-- end svc-metadata --',
+    ];
+    for (const message of broken) {
+      const status = await service.statusOf(service.send({ message }).requestId);
+      expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
+    }
+    expect(await messages()).toEqual([]);
+  });
+
+  it('F4 is not sent when it consists of only a footer', async () => {
+    const { service, messages } = await run();
+    const message = writeFooter('  ', { is_group: false });
+    const status = await service.statusOf(service.send({ message }).requestId);
+    expect(status).toMatchObject({ status: 'failed', error: { code: 'INVALID_FRAME' } });
+    expect(await messages()).toEqual([]);
+  });
+
+  it('is sent once all its files are downloaded', async () => {
+    const { service, messages } = await run();
+    const files = await serveFiles(cleanup, (request, response) => {
+      response.writeHead(request.url === '/good.png' ? 200 : 404).end(PNG);
+    });
+    const attachments = [`${files.url}/good.png`, `${files.url}/gone.png`];
+    const status = await service.statusOf(service.send({ message: 'Look', attachments }).requestId);
+    expect(status).toMatchObject({ status: 'failed', error: { code: 'IMESSAGE_ERROR' } });
+    expect(status.error?.message).toContain('404');
+    expect(await messages()).toEqual([]);
+  });
+
+  it('F7 with a voice block and without an audio attachment is rejected', async () => {
+    const { service, messages } = await run();
+    const files = await serveFiles(cleanup, always(PNG, 'image/png'));
+    const message = writeFooter('Hi', { voice: { duration_ms: 1 } });
+    for (const attachments of [[], [`${files.url}/a.png`]]) {
+      const status = await service.statusOf(service.send({ message, attachments }).requestId);
+      expect(status.error?.code).toBe('INVALID_FRAME');
+    }
+    expect(await messages()).toEqual([]);
+  });
+
+  it('with an effect that is not possible is rejected, and its text is not sent without it', async () => {
+    const { service, messages } = await run();
+    const cases = [
+      [
+        { message: writeFooter('Hi', { animation: { effect: 'earthquake', kind: 'screen' } }) },
+        'NOT_IMPLEMENTED',
+      ],
+      [{ message: writeFooter('Hi', { animation: { effect: 'slam', kind: 'screen' } }) }, 'INVALID_FRAME'],
+      [{ message: writeFooter('', { animation: { effect: 'slam', kind: 'bubble' } }) }, 'INVALID_FRAME'],
+    ] as const;
+    for (const [frame, code] of cases) {
+      expect((await service.statusOf(service.send(frame).requestId)).error?.code).toBe(code);
+    }
+    expect(await messages()).toEqual([]);
   });
 });

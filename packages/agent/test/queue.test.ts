@@ -2,28 +2,20 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ENGINES } from './engine-agent.ts';
 import { useEngine } from './engine.fixture.ts';
 import { ANNA, person, withFooter } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-describe.each(ENGINES)('on %s Messages', (engine) => {
-  const { run, codes } = useEngine(engine, cleanup);
+// The queue comes before the engine.
+describe('the agent', () => {
+  const { run, codes } = useEngine('simulated', cleanup);
 
   describe('M2 the queue', () => {
-    // A send on a Mac takes longer.
-    const sizes = {
-      simulated: { limit: 500, requests: 600 },
-      macos: { limit: 4, requests: 6 },
-      bluebubbles: { limit: 5, requests: 8 },
-    };
-
     it('M2 keeps requests in order up to its limit, 500 by default, and rejects the others as RATE_LIMITED', async () => {
-      const { limit, requests } = sizes[engine];
-      const env = limit === 500 ? {} : { FOOTBRIDGE_QUEUE_LIMIT: String(limit) };
-      const { service, hold, release, queued, messages } = await run({ env });
+      const [limit, requests] = [500, 600];
+      const { service, hold, release, queued, messages } = await run();
       await hold();
       const frames = Array.from({ length: requests }, (_, index) =>
         service.send({ message: `number ${index}` }),

@@ -1,14 +1,14 @@
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ENGINES } from './engine-agent.ts';
+import { SENDING_ENGINES } from './engine-agent.ts';
 import { useEngine } from './engine.fixture.ts';
 import { ANNA, BERT, person } from './running-agent.ts';
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
-describe.each(ENGINES)('the reach of a person on %s Messages', (engine) => {
+describe.each(SENDING_ENGINES)('the reach of a person on %s Messages', (engine) => {
   const { run } = useEngine(engine, cleanup);
 
   it('is unknown without a message, and nothing is sent to find out', async () => {
