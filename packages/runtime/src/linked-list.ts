@@ -24,7 +24,7 @@ export class ListNode<T extends {}> {
  * Not a Set or Map: after a rehash, V8's old hash table still references its entries. Once a table is in the old generation, so are all its
  * successors, and only a major collection frees them with everything that they reference. Nearly every call and request that ended
  * survived the minor collections that way: 16.6 instead of 9.8 % of all bytes, and an outbound message cost 1.16 × as much
- * (`bench/collections.ts`, docs/experiments.md).
+ * (docs/experiments.md).
  */
 export class LinkedList<T extends {}> {
   /** Precedes the oldest node and follows the newest. */

@@ -21,7 +21,7 @@ export function keepNextTickFast(): void {
  *
  * - After a burst, V8 allocates objects of kinds that lived long in it directly in the old generation. Later ones are short-lived, but until
  *   the next major collection they keep everything that they reference alive, so every minor collection takes longer: 10 instead
- *   of 3 % survive (`bench/collections.ts`), and a message costs 3 to 9 % more.
+ *   of 3 % survive (docs/experiments.md), and a message costs 3 to 9 % more.
  * - While few objects survive, V8 lets a small old generation grow by only 8 MB before it collects it again. A busy service then spends 50 of
  *   every 600 ms in major collections. Here the old generation may double: p99 of a webhook is 5 instead of 23 to 42 ms.
  */
