@@ -73,7 +73,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 };
 
 /** Files that the code reads at run time, by their path below `src`. */
-const READ_AT_RUN_TIME = 'src/**/*.{lua,pem}';
+const READ_AT_RUN_TIME = 'src/**/*.{lua,pem,sql}';
 
 interface Manifest {
   readonly name: string;

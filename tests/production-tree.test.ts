@@ -15,6 +15,7 @@ const RUNTIME: Record<string, readonly string[]> = {
   media: ['@audio/decode-amr', 'gifenc', 'opus-decoder', 'wasm-media-encoders'],
   protocol: [],
   runtime: ['pino'],
+  simulator: [],
   service: [
     '@opentelemetry/api',
     '@opentelemetry/exporter-metrics-otlp-http',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
-import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { openChatDb } from '@footbridge/simulator/chat-db';
 
 import { MacAgent } from '../../packages/agent/test/mac-agent.ts';
 import { ScriptedService } from '../../packages/agent/test/scripted-service.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
 
 import { runInbound } from '../../packages/agent/test/inbound-run.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import type { ChatDb } from '@footbridge/agent/ports/messages/chat-db';
-import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { openChatDb } from '@footbridge/simulator/chat-db';
 
 import { readChatDb } from '../../packages/agent/test/real-chat-db.ts';
 import { CHATS, fillStore, guid, members, person } from './fill-store.ts';

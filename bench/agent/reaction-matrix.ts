@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 
 import { allMacs, casesOf, runCases, sum } from '../../packages/agent/test/reaction-matrix.ts';
 import type { MatrixResult } from '../../packages/agent/test/reaction-matrix.ts';

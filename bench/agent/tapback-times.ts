@@ -5,8 +5,8 @@ import { MacMessages } from '@footbridge/agent/ports/messages/macos/mac-messages
 import type { TapbackPress } from '@footbridge/agent/ports/messages/messages';
 import { systemClock } from '@footbridge/runtime/clock';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
-import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 
 /** Measures Tapbacks from the call of the engine to the row, with `osascript` as a process, on each version: --count 30. */
 const { values } = parseArgs({ options: { count: { type: 'string', default: '30' } } });

@@ -6,7 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
-import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { openChatDb } from '@footbridge/simulator/chat-db';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

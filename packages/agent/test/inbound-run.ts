@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
-import type { NewMessage } from '@footbridge/testkit/macos/messages-app';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
+import type { NewMessage } from '@footbridge/simulator/messages-app';
 import { seeded } from '@footbridge/testkit/seeded';
 import { until } from '@footbridge/testkit/until';
 

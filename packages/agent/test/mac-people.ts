@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import type { SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
-import { encodeBody } from '@footbridge/testkit/macos/typed-stream';
+import { encodeBody } from '@footbridge/simulator/typed-stream';
 
 import type { ChatDb } from '../src/ports/messages/chat-db.ts';
 import { chatIdOf } from '../src/ports/messages/chat-ids.ts';

@@ -8,7 +8,7 @@ import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
-import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, beforeAll, beforeEach } from 'vitest';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
-import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
+import { MessagesApp } from '@footbridge/simulator/messages-app';
 import { seeded } from '@footbridge/testkit/seeded';
 import { afterEach, describe, expect, it } from 'vitest';
 

@@ -6,9 +6,9 @@ import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import type { OutboundReaction } from '@footbridge/protocol/reactions';
 import { LANGUAGES } from '@footbridge/testkit/macos/accessibility/labels';
 import type { Language } from '@footbridge/testkit/macos/accessibility/labels';
-import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
-import type { NewMessage } from '@footbridge/testkit/macos/messages-app';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
+import type { NewMessage } from '@footbridge/simulator/messages-app';
 import { seeded } from '@footbridge/testkit/seeded';
 
 import type { JobDeps } from '../src/flows/outbound/job-deps.ts';

@@ -8,8 +8,8 @@ import { createLog } from '@footbridge/runtime/log';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
-import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/simulator/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { Receiver } from '../src/flows/inbound/receive-messages.ts';
@@ -17,7 +17,7 @@ import { openJournal } from '../src/journal/journal-sqlite.ts';
 import type { Journal } from '../src/journal/journal.ts';
 import { MacReader } from '../src/ports/messages/macos/mac-reader.ts';
 import { NO_SUSPECTS } from '../src/suspects/no-suspects.fixture.ts';
-import { storeDate } from '@footbridge/testkit/macos/messages-store';
+import { storeDate } from '@footbridge/simulator/messages-store';
 import { seededRandom } from '../src/ports/messages/mutated-bodies.fixture.ts';
 import { insertInto } from './real-chat-db.ts';
 

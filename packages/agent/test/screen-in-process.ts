@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Clock } from '@footbridge/runtime/clock';
 import { runInProcess } from '@footbridge/testkit/macos/accessibility/run-in-process';
 import { Screen } from '@footbridge/testkit/macos/accessibility/screen';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
-import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
+import { MessagesApp } from '@footbridge/simulator/messages-app';
 
 import { pressTapback } from '../src/ports/messages/macos/accessibility/press-tapback.ts';
 import type { UnconfirmedPress } from '../src/ports/messages/macos/accessibility/press-tapback.ts';

@@ -8,7 +8,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
 import type { SentContent } from '@footbridge/testkit/macos/apple-events';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { seeded } from '@footbridge/testkit/seeded';
 import { until } from '@footbridge/testkit/until';
 

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { createCleanup } from './cleanup.ts';
-import { MACOS_VERSIONS } from './macos/chat-db.ts';
-import { encodeBody } from './macos/typed-stream.ts';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
+import { encodeBody } from '@footbridge/simulator/typed-stream';
 import { startSimulatedMacos } from './macos.ts';
 import type { SimulatedMacos, SimulatedMacosOptions } from './macos.ts';
 

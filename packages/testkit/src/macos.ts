@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 import { remote } from './control.ts';
 import type { Remote } from './control.ts';
-import type { MacosVersion } from './macos/chat-db.ts';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { osascriptErrors } from './macos/commands.ts';
 import type { Commands } from './macos/commands.ts';
 import type { MessagesOperations } from './macos/operations.ts';

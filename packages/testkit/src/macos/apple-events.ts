@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Delays, MessagesApp } from './messages-app.ts';
+import type { Delays, MessagesApp } from '@footbridge/simulator/messages-app';
 import type { Privacy } from './privacy.ts';
 
 export interface SimulatedAccount {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-import type { MacosVersion } from './chat-db.ts';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import type { SystemProgram } from './system-commands.ts';
 
 const FULL_VERSIONS: Readonly<Record<MacosVersion, readonly [version: string, build: string]>> = {

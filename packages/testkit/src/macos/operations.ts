@@ -1,8 +1,8 @@
 import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { Screen } from './accessibility/screen.ts';
 import type { AppleEvents } from './apple-events.ts';
-import type { MessagesApp } from './messages-app.ts';
-import type { ChatMembers } from './messages-store.ts';
+import type { MessagesApp } from '@footbridge/simulator/messages-app';
+import type { ChatMembers } from '@footbridge/simulator/messages-store';
 import type { OsascriptFaults } from './osascript-faults.ts';
 import type { LaunchedApp } from './launched-app.ts';
 import type { Privacy } from './privacy.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
-import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
-import type { NewMessage } from '@footbridge/testkit/macos/messages-app';
+import { MessagesApp } from '@footbridge/simulator/messages-app';
+import type { NewMessage } from '@footbridge/simulator/messages-app';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

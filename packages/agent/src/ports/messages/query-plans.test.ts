@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/simulator/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
-import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/simulator/chat-db';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 
-import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/simulator/chat-db';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

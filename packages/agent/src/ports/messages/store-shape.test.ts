@@ -1,4 +1,4 @@
-import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { openChatDb } from '@footbridge/simulator/chat-db';
 import { expect, it } from 'vitest';
 
 import { Statements } from './statements.ts';

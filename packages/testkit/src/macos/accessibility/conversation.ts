@@ -1,5 +1,5 @@
-import type { MessagesApp, NewMessage } from '../messages-app.ts';
-import type { ChatMembers } from '../messages-store.ts';
+import type { MessagesApp, NewMessage } from '@footbridge/simulator/messages-app';
+import type { ChatMembers } from '@footbridge/simulator/messages-store';
 
 /** A bubble of the transcript: one part of a message. */
 export interface Bubble {

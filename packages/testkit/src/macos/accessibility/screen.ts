@@ -1,5 +1,5 @@
-import type { MessagesApp } from '../messages-app.ts';
-import type { ChatMembers } from '../messages-store.ts';
+import type { MessagesApp } from '@footbridge/simulator/messages-app';
+import type { ChatMembers } from '@footbridge/simulator/messages-store';
 import { Conversations } from './conversation.ts';
 import type { Bubble, Tapback } from './conversation.ts';
 import { findElement, titleOfAction } from './element.ts';

@@ -1,4 +1,4 @@
-import type { MacosVersion } from '../chat-db.ts';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import type { Bubble, Tapback } from './conversation.ts';
 import { customAction, element } from './element.ts';
 import type { AxElement } from './element.ts';

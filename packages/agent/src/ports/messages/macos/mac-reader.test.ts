@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
 import { systemClock } from '@footbridge/runtime/clock';
-import { MACOS_VERSIONS, openChatDb } from '@footbridge/testkit/macos/chat-db';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS, openChatDb } from '@footbridge/simulator/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { afterAll, describe } from 'vitest';
 
 import { findOutcome } from '../find-outcome.ts';

@@ -1,7 +1,7 @@
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { CONTACT_NAME } from '@footbridge/testkit/macos/accessibility/window-tree';
-import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import { systemClock } from '@footbridge/runtime/clock';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { FakeClock } from '@footbridge/testkit/fake-clock';
 import { until } from '@footbridge/testkit/until';
-import { openChatDb } from '@footbridge/testkit/macos/chat-db';
+import { openChatDb } from '@footbridge/simulator/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { StoreUnavailableError } from '../messages.ts';

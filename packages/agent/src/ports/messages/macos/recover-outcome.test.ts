@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, openSync, readFileSync, writeFileSync, write
 import { join } from 'node:path';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
-import { MessagesApp } from '@footbridge/testkit/macos/messages-app';
+import { MessagesApp } from '@footbridge/simulator/messages-app';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

@@ -2,8 +2,8 @@ import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { EFFECT_IDS, LANGUAGES } from '@footbridge/testkit/macos/accessibility/labels';
 import { FINDER_PID } from '@footbridge/testkit/macos/accessibility/screen';
 import type { ScreenFault, ScreenSettings } from '@footbridge/testkit/macos/accessibility/screen';
-import { MACOS_VERSIONS } from '@footbridge/testkit/macos/chat-db';
-import type { MacosVersion } from '@footbridge/testkit/macos/chat-db';
+import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
+import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { ScreenInProcess } from '../../../../../test/screen-in-process.ts';

@@ -28,5 +28,5 @@ export function openChatDb(path: string, macos: MacosVersion | 12): DatabaseSync
 }
 
 function schemaOf(macos: MacosVersion | 12): string {
-  return readFileSync(new URL(`../../fixtures/chat-db/macos-${macos}.sql`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`schemas/macos-${macos}.sql`, import.meta.url), 'utf8');
 }
