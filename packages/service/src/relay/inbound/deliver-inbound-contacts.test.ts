@@ -96,7 +96,7 @@ describe('the contact of a sender', () => {
           findAll: async () => (reads++ === 0 ? listed : succeeded([])),
         },
       );
-      inbound.prefer(LOCATION, '+14155550100', 'preferred');
+      inbound.contacts.prefer(LOCATION, '+14155550100', 'preferred');
       expect(await advanceUntil(clock, inbound.deliver(lease(), frame('g1')))).toEqual(delivered);
       expect([used, reads]).toEqual([[expected], 1]);
     },

@@ -18,7 +18,6 @@ import type { LeaseChecks } from '../switchboard/lease-fence.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import { composeMessage, kindOf, idempotencyKey } from './compose-message.ts';
 import { ContactBook } from './contact-book.ts';
-import type { KnownContact } from './contact-book.ts';
 import type { ConversationCalls } from './conversation-calls.ts';
 import type { InboundCalls, InboundMessage } from './inbound-calls.ts';
 import type { ContactCalls } from '../crm/contact-calls.ts';
@@ -85,12 +84,8 @@ export interface Inbound {
   /** The age of the oldest unacknowledged message; 0 when there is none. */
   readonly oldestSec: number;
   deliver(lease: Lease, frame: MessageReceivedFrame): Promise<AckOutcome>;
-  /** The CRM wrote to this contact at this number: it is preferred when the search finds several. */
-  prefer(locationId: string, phone: string, contactId: string): void;
-  /** Returns the contacts of a person, by any of these handles, that this node has in memory. */
-  contactsOf(handles: readonly string[]): KnownContact[];
-  /** Forgets all contacts; they are searched for again. */
-  forgetContacts(locationId?: string): void;
+  /** The contacts that this node has in memory. */
+  readonly contacts: ContactBook;
   close(): Promise<void>;
 }
 
@@ -112,7 +107,7 @@ export function createInbound(deps: InboundDeps): Inbound {
 
 class InboundDeliveries implements Inbound {
   readonly #deps: InboundDeps;
-  readonly #contacts: ContactBook;
+  readonly contacts: ContactBook;
   readonly #lost: LostMessages;
   readonly #jobs = new TransientMap<string, { job: InboundJob; done: Promise<AckOutcome> }>();
   readonly #chats = new SerialByKey<InboundJob, AckOutcome>();
@@ -123,7 +118,7 @@ class InboundDeliveries implements Inbound {
   constructor(deps: InboundDeps) {
     this.#deps = deps;
     const { contacts, conversations, guids, clock, settings } = deps;
-    this.#contacts = new ContactBook(contacts, clock, settings.createContacts, settings);
+    this.contacts = new ContactBook(contacts, clock, settings.createContacts, settings);
     this.#lost = new LostMessages({ contacts, conversations, guids, clock, ...settings });
   }
 
@@ -148,18 +143,6 @@ class InboundDeliveries implements Inbound {
     const done = this.#chats.add(chat, job, (before) => this.#run(job, key, before));
     this.#jobs.set(key, { job, done });
     return done;
-  }
-
-  prefer(locationId: string, phone: string, contactId: string): void {
-    this.#contacts.prefer(locationId, phone, contactId);
-  }
-
-  contactsOf(handles: readonly string[]): KnownContact[] {
-    return this.#contacts.contactsOf(handles, this.#deps.phones);
-  }
-
-  forgetContacts(locationId?: string): void {
-    this.#contacts.clear(locationId);
   }
 
   async close(): Promise<void> {
@@ -393,7 +376,7 @@ class InboundDeliveries implements Inbound {
     for (;;) {
       // The owner also texts people who are not customers: such a message creates no contact.
       const mayCreate = directionOf(job.frame) === 'outbound' ? false : undefined;
-      const found = await this.#contacts.resolve(locationId, frame.sender, job, mayCreate);
+      const found = await this.contacts.resolve(locationId, frame.sender, job, mayCreate);
       if (!found.ok) return found;
       if (found.value === undefined) return 'no_contact';
       const { contactId, isCached } = found.value;
@@ -407,7 +390,7 @@ class InboundDeliveries implements Inbound {
       if (!mayBeDeleted || !isCached) return posted;
       rejection = posted;
       rejectedContactId = contactId;
-      this.#contacts.forget(locationId, frame.sender);
+      this.contacts.forget(locationId, frame.sender);
     }
   }
 

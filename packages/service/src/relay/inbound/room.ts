@@ -45,7 +45,7 @@ export interface InboundRoom {
   readonly gate: Slot<Gate>;
   /** The CRM has accepted a message. */
   readonly delivered: Occurrence<[locationId: LocationId, frame: MessageReceivedFrame]>;
-  readonly prefer: Inbound['prefer'];
+  readonly contacts: Inbound['contacts'];
   readonly conversations: ConversationCalls;
   /** Deletes what no Mac sends again. */
   prune(olderThanMs: number): Promise<unknown>;
@@ -90,10 +90,10 @@ export function openInbound(
   host.keepsAboutPeople({
     section: 'contacts',
     async read({ handles, locationIds }) {
-      const all = inbound.contactsOf(handles);
+      const all = inbound.contacts.contactsOf(handles, phones);
       return all.filter(({ locationId }) => locationIds === undefined || locationIds.includes(locationId));
     },
-    forget: (locationId) => inbound.forgetContacts(locationId),
+    forget: (locationId) => inbound.contacts.clear(locationId),
   });
 
   host.finds({
@@ -116,7 +116,7 @@ export function openInbound(
     deliver: (lease, frame) => (gated ??= gate.value(deliver))(lease, frame),
     gate,
     delivered,
-    prefer: (...sent) => inbound.prefer(...sent),
+    contacts: inbound.contacts,
     conversations,
     prune: (olderThanMs) => guids.prune(olderThanMs),
   };

@@ -64,7 +64,7 @@ describe('the age of a message', () => {
 it('W7 a lookup that throws is logged and gives no phone', async () => {
   const lines: string[] = [];
   const phone = await lookUpPhone(asLocationId('locA1') ?? expect.fail('not a location'), 'contact1', {
-    contacts: { lookUp: () => Promise.reject(new Error('database closed')) },
+    crm: { lookUpPhone: () => Promise.reject(new Error('database closed')) },
     clock: new FakeClock(),
     log: createLog('debug', { destination: { write: (line) => void lines.push(line) } }),
   });

@@ -8,6 +8,7 @@ import type { Log } from '@footbridge/runtime/log';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
 import type { INBOUND } from '../inbound/settings.ts';
 import type { Slot } from '../../platform/extension-points.ts';
+import type { CrmRoom } from '../crm/room.ts';
 import type { Phones } from '../people/handles.ts';
 import { EngineError } from '../../platform/errors.ts';
 import type { WEBHOOK } from './settings.ts';
@@ -202,18 +203,8 @@ export function asReply(message: string | null, guid: string | undefined): strin
   return writeFooter(message, { reply_to: { message_guid: guid } });
 }
 
-export interface Contacts {
-  /**
-   * Resolves with the phone that the CRM has for a contact. Makes no call without a token for the location (W7). Rejects with EngineError
-   * when this service could not make the call.
-   */
-  lookUp(locationId: LocationId, contactId: string): Promise<string | undefined>;
-  /** Notes the contact that a message was sent to: it is preferred when a search for this number finds several (I2). Returns at once. */
-  prefer(locationId: LocationId, phone: string, contactId: string): void;
-}
-
 export interface LookUpDeps {
-  readonly contacts: Pick<Contacts, 'lookUp'>;
+  readonly crm: Pick<CrmRoom, 'lookUpPhone'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -231,7 +222,7 @@ const TIMEOUT_MS = 5000;
 export async function lookUpPhone(
   locationId: LocationId,
   contactId: string,
-  { contacts, clock, log }: LookUpDeps,
+  { crm, clock, log }: LookUpDeps,
 ): Promise<string | Rejection | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const cancel = clock.after(TIMEOUT_MS, () => {
@@ -241,7 +232,7 @@ export async function lookUpPhone(
     );
     resolve(undefined);
   });
-  const phone = contacts.lookUp(locationId, contactId).catch((error: unknown) => {
+  const phone = crm.lookUpPhone(locationId, contactId).catch((error: unknown) => {
     log.warn({ event: 'webhook.phone_lookup_failed', locationId, err: error }, 'phone lookup failed');
     return error instanceof EngineError ? NOT_LOOKED_UP : undefined;
   });

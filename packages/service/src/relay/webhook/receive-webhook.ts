@@ -3,9 +3,14 @@ import { hash } from 'node:crypto';
 import type { SendFrame } from '@footbridge/protocol/frames';
 import { isLimiterLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
+import type { Clock } from '@footbridge/runtime/clock';
+import type { Failpoint } from '@footbridge/runtime/failpoints';
+import type { Log } from '@footbridge/runtime/log';
 
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { Handovers } from '../accounts/handovers.ts';
 import type { Texts } from '../journal/texts.ts';
-import type { Slot } from '../../platform/extension-points.ts';
+import type { Slot, Occurrence } from '../../platform/extension-points.ts';
 import type { INBOUND } from '../inbound/settings.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { TrustedKey } from '../keys/keys.ts';
@@ -15,12 +20,17 @@ import type { Limit, Limits, Verdict } from '../../platform/limits/limits.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
-import { ageCheck, checkMessage } from './check-message.ts';
-import type { CheckDeps, Contacts } from './check-message.ts';
-import { callerOf, pickFields, pickLocation } from './webhook-request.ts';
+import type { ContactBook } from '../inbound/contact-book.ts';
 import type { Phones } from '../people/handles.ts';
-import { forward } from './forward.ts';
-import type { ForwardDeps } from './forward.ts';
+import { SignatureCheck } from '../keys/verify-signature.ts';
+import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
+import { EngineError } from '../../platform/errors.ts';
+import { OwnerUnknownError, UncertainSendError } from '../switchboard/switchboard.ts';
+import type { Switchboard } from '../switchboard/switchboard.ts';
+import { ageCheck, checkMessage } from './check-message.ts';
+import type { CheckDeps } from './check-message.ts';
+import { callerOf, pickFields, pickLocation } from './webhook-request.ts';
+import type { Fields, WebhookRequest } from './webhook-request.ts';
 import {
   logRequest,
   recordAccepted,
@@ -31,33 +41,26 @@ import {
   reportRejection,
 } from './record-request.ts';
 import type { Received, RejectionReports } from './record-request.ts';
-import type { Fields, WebhookRequest } from './webhook-request.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './webhook-outcome.ts';
-import { SignatureCheck } from '../keys/verify-signature.ts';
-import type { SignatureDeps, SignatureVerdict } from '../keys/verify-signature.ts';
-import type { WEBHOOK } from './settings.ts';
 import type { WebhookOutcome } from './webhook-outcome.ts';
+import type { WEBHOOK } from './settings.ts';
 
 /** The journal has the times of all nodes. */
 const CLOCK_SKEW_MS = 10_000;
 
 export interface OutboundDeps extends Omit<SignatureDeps, 'unsignedPerMinute'>, CheckDeps, ForwardDeps {
   readonly limits: Pick<Limits, 'take'>;
-  readonly contacts: Contacts;
+  readonly inbound: { readonly contacts: Pick<ContactBook, 'prefer'> };
   readonly reports: RejectionReports;
   readonly journal: Pick<Journal, 'open' | 'step' | 'wasDelivered'>;
-  /** Returns when the location was handed over to another device. Undefined when there was no recent handover. */
-  readonly handedOverAt: (locationId: string) => number | undefined;
-  /** Called when a message is not sent because another device has delivered it. */
-  readonly onDelivered?: () => void;
+  readonly handovers: Pick<Handovers, 'of'>;
+  readonly metrics: Pick<Metrics, 'duplicate' | 'routed'>;
   readonly suspects: Pick<Suspects, 'handle' | 'workOn'>;
   readonly phones: Pick<Phones, 'normal' | 'recorded'>;
   readonly texts: Slot<Pick<Texts, 'take'>>;
   /** Undefined: every webhook is sent. */
   readonly replays: Pick<ReplayMemory, 'once'> | undefined;
-  /** Called when a repeated webhook is not sent again. */
-  readonly onReplay?: () => void;
   readonly settings: Omit<ValuesOf<typeof WEBHOOK>, 'replayMemory'> &
     Pick<ValuesOf<typeof KEYS & typeof INBOUND>, 'unsignedPerMinute' | 'sendAltId'> & {
       /** Whether messages are traced, as part of the caller's trace if there is one. */
@@ -73,7 +76,7 @@ export type ReceiveWebhook = (request: WebhookRequest) => WebhookOutcome | Promi
  * reports rejections to the CRM (A7); the node that holds the Mac's socket reports `pending` and the final status (A2).
  */
 export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
-  const { settings, contacts, reports, journal, suspects, phones, texts, replays, log, failpoint } = deps;
+  const { settings, inbound, reports, journal, suspects, phones, texts, replays, log, failpoint } = deps;
   const signatures = new SignatureCheck({ ...deps, unsignedPerMinute: settings.unsignedPerMinute });
   const limitRate = rateLimit(deps);
   const checkAge = ageCheck(settings.messageMaxAgeMs, deps.clock);
@@ -109,8 +112,8 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   }
 
   async function receiveAllowed(received: Received, rate: Verdict): Promise<WebhookOutcome> {
-    const { request, fields } = received;
-    const { requestId, channel } = request;
+    const { request } = received;
+    const { requestId } = request;
     const checked = await reported(received, async () => {
       const message = await checkMessage(received, checkAge, deps);
       if (failpoint !== undefined) await failpoint('outbound.beforeForward');
@@ -119,40 +122,31 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     if (checked instanceof Rejection) return reject(received, checked, rate);
 
     const { locationId, frame } = checked;
-    const sent = {
-      kind: 'sent',
-      requestId,
-      channel,
-      messageId: fields.givenMessageId,
-      locationId,
-      rate,
-    } as const;
-    if (replays === undefined || frame.messageId !== null)
-      return (await pass(received, checked, rate)) ?? sent;
-    let rejected: WebhookOutcome | undefined;
+    if (replays === undefined || frame.messageId !== null) return pass(received, checked, rate);
+    let outcome = sentOf(received, locationId, rate);
     const isReplay = await replays.once(request.rawBody, async () => {
-      rejected = await pass(received, checked, rate);
-      return rejected === undefined;
+      outcome = await pass(received, checked, rate);
+      return outcome.kind === 'sent';
     });
     if (isReplay) {
-      deps.onReplay?.();
+      deps.metrics.duplicate('webhook');
       log.warn(
         { event: 'webhook.replayed', requestId, locationId },
         'repeated webhook without a messageId, not sent again',
       );
     }
-    return rejected ?? sent;
+    return outcome;
   }
 
-  /** Forwards a checked message to the Mac. Resolves with undefined when it was sent. */
+  /** Forwards a checked message to the Mac, unless a former device of the location has delivered it. */
   async function pass(
     received: Received,
     { locationId, frame }: { locationId: LocationId; frame: SendFrame },
     rate: Verdict,
-  ): Promise<WebhookOutcome | undefined> {
+  ): Promise<WebhookOutcome> {
     const { requestId } = received.request;
     const { messageId } = frame;
-    const handedOverAt = messageId === null ? undefined : deps.handedOverAt(locationId);
+    const handedOverAt = messageId === null ? undefined : deps.handovers.of(locationId);
     if (
       messageId !== null &&
       handedOverAt !== undefined &&
@@ -160,8 +154,8 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
     ) {
       recordDelivered(journal, received, locationId, frame.phone);
       logRequest(log, received);
-      deps.onDelivered?.();
-      return undefined;
+      deps.metrics.duplicate('message');
+      return sentOf(received, locationId, rate);
     }
     suspects.workOn(received.name);
     // Recorded before the send: the Mac's status may arrive before the send resolves.
@@ -175,8 +169,9 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
       return { kind: 'rejected', requestId, rejection, rate };
     }
     logRequest(log, received);
-    contacts.prefer(locationId, frame.phone, frame.contactId);
-    return undefined;
+    // A search for this number may find several contacts: the one that was written to is preferred (I2).
+    inbound.contacts.prefer(locationId, frame.phone, frame.contactId);
+    return sentOf(received, locationId, rate);
   }
 
   /** Whether a former device of the location has delivered the message (M4). The present device does not know. */
@@ -216,6 +211,15 @@ export function receiveWebhook(deps: OutboundDeps): ReceiveWebhook {
   };
 }
 
+const sentOf = ({ request, fields }: Received, locationId: LocationId, rate: Verdict): WebhookOutcome => ({
+  kind: 'sent',
+  requestId: request.requestId,
+  channel: request.channel,
+  messageId: fields.givenMessageId,
+  locationId,
+  rate,
+});
+
 /** Whether the message is through. A message that no Mac got was never written to a socket, and the write may be what ends the process. */
 const isHandled = (outcome: WebhookOutcome) =>
   outcome.kind === 'sent' ||
@@ -244,4 +248,72 @@ function rateLimit({ limits, settings }: Pick<OutboundDeps, 'limits' | 'settings
     locationId === undefined || (settings.validateLocationId && !isLimiterLocationId(locationId))
       ? limits.take(byAddress, address)
       : limits.take(byLocation, locationId);
+}
+
+export interface ForwardDeps {
+  readonly switchboard: Pick<Switchboard, 'send'>;
+  readonly log: Log;
+  readonly failpoint: Failpoint | undefined;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'routed'>;
+  /** A text was forwarded to a Mac. */
+  readonly forwarded: Occurrence<[locationId: LocationId, frame: SendFrame]>;
+}
+
+/** Why a message was not forwarded. */
+export interface Unsent {
+  readonly rejection: Rejection;
+  /** False when the frame may have been written nevertheless. */
+  readonly isCertain: boolean;
+  /** Whether the CRM is told that the message failed. */
+  readonly isReported: boolean;
+}
+
+/** W16, W18. Nothing is queued, and nothing goes to another Mac. Resolves with undefined when the frame was written. */
+export async function forward(
+  locationId: LocationId,
+  frame: SendFrame,
+  { switchboard, log, failpoint, clock, metrics, forwarded }: ForwardDeps,
+): Promise<Unsent | undefined> {
+  try {
+    if (failpoint !== undefined) await failOnRequest(failpoint);
+    const since = clock.monotonic();
+    const outcome = await switchboard.send(locationId, frame);
+    if (outcome === 'written') {
+      forwarded.happened(locationId, frame);
+      metrics.routed((clock.monotonic() - since) / 1000);
+    }
+    if (failpoint !== undefined) await failpoint('outbound.afterForward');
+    return outcome === 'written'
+      ? undefined
+      : { rejection: notConnected(locationId), isCertain: true, isReported: true };
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    log.error(
+      { event: 'webhook.mac_unreachable', requestId: frame.requestId, locationId, err: error },
+      'Mac unreachable',
+    );
+    const rejection = new Rejection('SERVICE_UNAVAILABLE', {
+      message: 'The service cannot reach its Macs at the moment. Send the same request again.',
+    });
+    const isCertain = !(error instanceof UncertainSendError);
+    return { rejection, isCertain, isReported: isCertain && !(error instanceof OwnerUnknownError) };
+  }
+}
+
+/** Tests make the forward fail here, like an engine that is down. */
+async function failOnRequest(failpoint: Failpoint): Promise<void> {
+  try {
+    await failpoint('outbound.switchboard');
+  } catch (error) {
+    throw new EngineError('switchboard', 'the switchboard is down', error);
+  }
+}
+
+function notConnected(locationId: LocationId): Rejection {
+  return new Rejection('LOCATION_NOT_CONNECTED', {
+    locationId,
+    message:
+      'No Mac is connected for this location. Nothing was queued: send the message again once it is back.',
+  });
 }

@@ -46,7 +46,7 @@ export interface WebhookDeps {
   readonly switchboard: Switchboard;
   readonly locations: Pick<Locations, 'handovers'>;
   readonly statuses: StatusReports;
-  readonly inbound: Pick<InboundRoom, 'prefer'>;
+  readonly inbound: Pick<InboundRoom, 'contacts'>;
 }
 
 export interface WebhookRoom {
@@ -70,7 +70,7 @@ export async function openWebhook(
   settings: WebhookSettings,
 ): Promise<WebhookRoom> {
   const { db, clock, log, metrics, changes } = host;
-  const { keys, crm, switchboard, locations } = deps;
+  const { keys, locations } = deps;
   const seen = seenRequests({ db, clock });
   host.expires('replay.prune_failed', () => seen.prune());
   const handovers = await Handovers.open({ locations, changes, clock, log });
@@ -86,23 +86,13 @@ export async function openWebhook(
     ...host,
     ...deps,
     ...keys.signatures,
-    contacts: { lookUp: crm.lookUpPhone, prefer: deps.inbound.prefer },
-    forwarding: {
-      async send(locationId, frame) {
-        const outcome = await switchboard.send(locationId, frame);
-        if (outcome === 'written') forwarded.happened(locationId, frame);
-        return outcome;
-      },
-    },
+    forwarded,
+    handovers,
     reports: deps.statuses,
     optOuts,
-    onForwarded: metrics.routed,
     replays: settings.replayMemory
       ? new ReplayMemory({ seen, kind: 'webhook', keptMs: DAY_MS, clock, log })
       : undefined,
-    onReplay: () => metrics.duplicate('webhook'),
-    handedOverAt: (locationId) => handovers.of(locationId),
-    onDelivered: () => metrics.duplicate('message'),
     settings,
   });
   host.publicRoutes(
@@ -119,10 +109,8 @@ export async function openWebhook(
   );
   const route = webhookRoute({
     receive,
-    onResponse(webhook) {
-      metrics.webhook(webhook.path, webhook.status, webhook.code, webhook.ms / 1000);
-      handled.happened(webhook);
-    },
+    metrics,
+    handled,
     onUnsigned(fault) {
       keys.rejected(fault);
       if (fault.header !== null) badSignatures.add('webhooks');

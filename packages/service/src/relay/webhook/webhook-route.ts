@@ -13,6 +13,8 @@ import type { SignatureFault } from '../keys/verify-signature.ts';
 import { BUDGETS } from '../../platform/budgets.ts';
 import { BodyMemory } from '../../platform/http/request-budget.ts';
 import { BoundedShare } from '../../platform/bounded-share.ts';
+import type { Occurrence } from '../../platform/extension-points.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { addressKey } from '../../platform/http/client-address.ts';
 import { isPlainJson } from './webhook-request.ts';
 import type { Channel } from './webhook-request.ts';
@@ -136,9 +138,10 @@ const MAX_PARSED_AT_ONCE = 32_768;
 
 export interface WebhookRouteDeps {
   readonly receive: ReceiveWebhook;
-  /** Called once per response. */
-  readonly onResponse?: (handled: HandledRequest) => void;
-  readonly onUnsigned?: (fault: SignatureFault) => void;
+  readonly metrics: Pick<Metrics, 'webhook'>;
+  /** A webhook was responded to. */
+  readonly handled: Occurrence<[HandledRequest]>;
+  readonly onUnsigned: (fault: SignatureFault) => void;
 }
 
 /** A request and its response, for metrics, traces and the access log. */
@@ -158,7 +161,7 @@ export interface HandledRequest extends Pick<WebhookResponse, 'status' | 'code'>
 type Route = (request: IncomingMessage, response: ServerResponse, address: string) => boolean;
 
 /** The webhook directly on Node's server: no router, no hooks, one write per response. Returns false for any other path. */
-export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDeps): Route {
+export function webhookRoute({ receive, metrics, handled, onUnsigned }: WebhookRouteDeps): Route {
   const memory = new BodyMemory(BUDGETS.webhooks.memoryBytes);
   const largeBodies = new BoundedShare();
 
@@ -175,7 +178,9 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
     ];
     for (const name in headers) fields.push(name, headers[name] ?? '');
     response.writeHead(status, fields).end(body);
-    onResponse?.({ ...received, status, code, bytes, ms: performance.now() - since });
+    const ms = performance.now() - since;
+    metrics.webhook(received.path, status, code, ms / 1000);
+    handled.happened({ ...received, status, code, bytes, ms });
   }
 
   return (request, response, address) => {
@@ -196,7 +201,7 @@ export function webhookRoute({ receive, onResponse, onUnsigned }: WebhookRouteDe
       const parsed = parseBody(raw, contentType);
       if (typeof parsed === 'number') return write(received, response, page(parsed), since);
       const respond = (outcome: WebhookOutcome) => {
-        if (outcome.kind === 'unsigned') onUnsigned?.(outcome.fault);
+        if (outcome.kind === 'unsigned') onUnsigned(outcome.fault);
         received.isSigned = outcome.kind !== 'unsigned';
         write(received, response, webhookResponse(outcome), since);
       };
