@@ -24,8 +24,10 @@ function setUp(text: string, { status = 200, callsPer10Sec = 90 } = {}) {
     },
     host: 'https://crm.example',
     tokens: {
-      bearer: async () => ({ authorization: `Bearer token-${token}` }),
-      renew: async () => ({ authorization: `Bearer token-${++token}` }),
+      value: {
+        bearer: async () => ({ authorization: `Bearer token-${token}` }),
+        renew: async () => ({ authorization: `Bearer token-${++token}` }),
+      },
     },
     clock,
     callsPer10Sec,

@@ -29,7 +29,7 @@ const TOO_NEW = response(403, { message: 'No conversation provider found for thi
 /** The client on a transport that returns `responses` in turn, the last one for ever. */
 function setUp(
   responses: (HttpResponse | NoResponse)[],
-  tokens: Partial<CrmClientDeps['tokens']> = {},
+  tokens: Partial<CrmClientDeps['tokens']['value']> = {},
   callsPer10Sec = 90,
 ) {
   const clock = new FakeClock();
@@ -48,9 +48,11 @@ function setUp(
     },
     host: 'https://crm.example/base/',
     tokens: {
-      bearer: async () => ({ authorization: `Bearer ${token}` }),
-      renew: async () => ({ authorization: `Bearer ${(token = 'token-2')}` }),
-      ...tokens,
+      value: {
+        bearer: async () => ({ authorization: `Bearer ${token}` }),
+        renew: async () => ({ authorization: `Bearer ${(token = 'token-2')}` }),
+        ...tokens,
+      },
     },
     clock,
     callsPer10Sec,

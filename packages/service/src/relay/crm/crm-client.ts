@@ -3,6 +3,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 
 import { CANCELLED, failed } from '../../platform/retry/retry.ts';
 import type { Attempt, FailedAttempt, SendGuard } from '../../platform/retry/retry.ts';
+import type { Slot } from '../../platform/extension-points.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 import type { Bearer, BearerKind, CrmTokens } from './tokens.ts';
 import { classifyResponse, redactMessage, stringsIn, messageOf } from './failed-response.ts';
@@ -47,15 +49,11 @@ export interface CrmClientDeps {
   readonly host: string;
   /** The `Version` header of every call (I7). */
   readonly apiVersion: string;
-  readonly tokens: CrmTokens;
+  readonly tokens: Pick<Slot<CrmTokens>, 'value'>;
   readonly clock: Clock;
   readonly callsPer10Sec?: number;
-  readonly observe?: (
-    operation: CrmCall<unknown>['operation'],
-    status: string,
-    seconds: number,
-    locationId: string,
-  ) => void;
+  readonly metrics?: Pick<Metrics, 'crmCall'>;
+  readonly recentCalls?: Pick<RecentCrmCalls, 'add'>;
 }
 
 const JSON_TYPE = 'application/json';
@@ -88,7 +86,8 @@ class HttpCrmClient implements MeasuredCrmClient {
   readonly #tokens: CrmClientDeps['tokens'];
   readonly #clock: Clock;
   readonly #throttles: LocationThrottles;
-  readonly #observe: CrmClientDeps['observe'];
+  readonly #metrics: CrmClientDeps['metrics'];
+  readonly #recentCalls: CrmClientDeps['recentCalls'];
   /** The headers of a JSON request, built once per token. */
   readonly #jsonHeaders = new WeakMap<Bearer, string[]>();
 
@@ -101,7 +100,8 @@ class HttpCrmClient implements MeasuredCrmClient {
     this.#tokens = deps.tokens;
     this.#clock = deps.clock;
     this.#throttles = new LocationThrottles(deps.clock, deps.callsPer10Sec ?? 90);
-    this.#observe = deps.observe;
+    this.#metrics = deps.metrics;
+    this.#recentCalls = deps.recentCalls;
   }
 
   get openCircuits(): number {
@@ -110,7 +110,7 @@ class HttpCrmClient implements MeasuredCrmClient {
 
   async attempt<T>(call: CrmCall<T>, guard: SendGuard = {}): Promise<Attempt<T>> {
     const throttle = this.#throttles.of(call.locationId);
-    const bearer = await this.#tokens.bearer(call.locationId, call.bearer);
+    const bearer = await this.#tokens.value.bearer(call.locationId, call.bearer);
     if ('missing' in bearer) return failed(bearer.missing, { unsent: true });
     const blocked = await this.#admit(throttle, call.isUrgent ?? false, guard);
     if (blocked !== undefined) return blocked;
@@ -125,7 +125,8 @@ class HttpCrmClient implements MeasuredCrmClient {
     guard.work?.();
     const now = this.#clock.monotonic();
     const result = 'reason' in response ? response.reason : String(response.status);
-    this.#observe?.(call.operation, result, (now - sentAt) / 1000, call.locationId);
+    this.#metrics?.crmCall(call.operation, result, (now - sentAt) / 1000);
+    this.#recentCalls?.add(call.locationId, call.operation, result);
     const locationOkMsAgo = now - throttle.lastSuccess;
     if ('reason' in response) {
       throttle.failed();
@@ -184,7 +185,7 @@ class HttpCrmClient implements MeasuredCrmClient {
     const failure = failed(classified.kind, { ...classified, status, reason });
     if (failure.kind !== 'token_expired') return failure;
     if (previous?.kind === 'token_expired') return { ...failure, kind: 'token_refused' };
-    const renewed = await this.#tokens.renew(call.locationId, call.bearer, bearer);
+    const renewed = await this.#tokens.value.renew(call.locationId, call.bearer, bearer);
     return 'missing' in renewed ? { ...failure, kind: renewed.missing } : failure;
   }
 

@@ -42,16 +42,11 @@ export function openCrm(host: Host, settings: ValuesOf<typeof CRM>): CrmRoom {
     transport,
     host: settings.crmHost,
     apiVersion: settings.apiVersion,
-    tokens: {
-      bearer: (...wanted) => tokens.value.bearer(...wanted),
-      renew: (...rejected) => tokens.value.renew(...rejected),
-    },
+    tokens,
     clock,
     callsPer10Sec: settings.crmCallsPer10Sec,
-    observe(operation, status, seconds, locationId) {
-      metrics.crmCall(operation, status, seconds);
-      recentCalls.add(locationId, operation, status);
-    },
+    metrics,
+    recentCalls,
   });
   metrics.readAtScrape('footbridge_crm_circuit_open', () => client.openCircuits);
   const contacts = createContactCalls(client);

@@ -23,8 +23,10 @@ function setUp(body: unknown, headers: Record<string, string> = {}) {
     },
     host: 'https://crm.example',
     tokens: {
-      bearer: async () => ({ authorization: 'Bearer token' }),
-      renew: async () => ({ authorization: 'Bearer token' }),
+      value: {
+        bearer: async () => ({ authorization: 'Bearer token' }),
+        renew: async () => ({ authorization: 'Bearer token' }),
+      },
     },
     clock,
   });

@@ -5,6 +5,7 @@ import type Sodium from 'sodium-native';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
+import { RecentCache } from '../../platform/recent-cache.ts';
 import { sodium } from '../../platform/sodium.ts';
 import { hasSmallOrder } from './ed25519-point.ts';
 import { rawEd25519, storedPublicKey } from './read-public-key.ts';
@@ -69,6 +70,10 @@ export interface KeyRingDeps {
 export interface KeyRing {
   readonly headers: readonly string[];
   candidates(header: string): readonly TrustedKey[];
+  /** A key has verified a request. */
+  used(key: TrustedKey): void;
+  /** Returns when a key last verified a request on this node. */
+  lastUsed(id: string): number | undefined;
   readonly size: number;
   /** Reads the keys again. Never rejects: when that fails, the known keys stay in use and the read is retried every second. */
   reload(): Promise<void>;
@@ -78,6 +83,7 @@ export interface KeyRing {
 const CURRENT = 'x-crm-signature';
 const LEGACY = 'x-wh-signature';
 const RETRY_MS = 1000;
+const KEPT_USES = 1000;
 
 /** Rejects when the table cannot be read: a node without its keys would reject valid webhooks. */
 export async function openKeyRing(deps: KeyRingDeps): Promise<KeyRing> {
@@ -87,6 +93,7 @@ export async function openKeyRing(deps: KeyRingDeps): Promise<KeyRing> {
   let again = false;
   let cancelRetry = () => {};
   let closed = false;
+  const uses = new RecentCache<string, number>(KEPT_USES);
 
   async function read(): Promise<void> {
     const records = [...fixed(), ...(await stored.list())];
@@ -123,6 +130,8 @@ export async function openKeyRing(deps: KeyRingDeps): Promise<KeyRing> {
       return ring.size;
     },
     candidates: (header) => ring.byHeader.get(header) ?? NONE,
+    used: ({ id }) => uses.set(id, clock.now()),
+    lastUsed: (id) => uses.get(id),
     reload,
     close() {
       closed = true;

@@ -1,7 +1,6 @@
 import type { Host } from '../../platform/host.ts';
 import { createMemoryLimits } from '../../platform/limits/limits-memory.ts';
 import type { ValuesOf } from '../../platform/settings/setting.ts';
-import { RecentCache } from '../../platform/recent-cache.ts';
 import { sodium } from '../../platform/sodium.ts';
 import { openKeyRing } from './key-ring.ts';
 import { keyRoutes } from './keys-routes.ts';
@@ -11,8 +10,6 @@ import type { KEYS } from './settings.ts';
 import { settingsKeys } from './settings-keys.ts';
 import type { KeySettings } from './settings-keys.ts';
 import type { SignatureDeps, SignatureFault } from './verify-signature.ts';
-
-const KEPT_KEY_USES = 1000;
 
 export interface KeysRoom {
   readonly signatures: SignatureDeps;
@@ -41,12 +38,11 @@ export async function openKeys(host: Host, settings: ValuesOf<typeof KEYS>): Pro
   warnWithoutKeys();
 
   const rejections = new RecentRejections(() => clock.now());
-  const uses = new RecentCache<string, number>(KEPT_KEY_USES);
   host.operatorRoutes(
     keyRoutes({
       keys,
       fixed: () => fixed,
-      lastUsed: (id) => uses.get(id),
+      lastUsed: (id) => ring.lastUsed(id),
       reload: () => ring.reload(),
       rejections: () => rejections.list(),
       changes,
@@ -58,7 +54,6 @@ export async function openKeys(host: Host, settings: ValuesOf<typeof KEYS>): Pro
       keys: ring,
       unsigned: createMemoryLimits(clock),
       unsignedPerMinute: settings.unsignedPerMinute,
-      onVerified: ({ id }) => uses.set(id, clock.now()),
     },
     rejected(fault) {
       metrics.signatureRejected(fault.step);

@@ -16,11 +16,10 @@ export interface SignedRequest {
 }
 
 export interface SignatureDeps {
-  readonly keys: Pick<KeyRing, 'headers' | 'candidates'>;
+  readonly keys: Pick<KeyRing, 'headers' | 'candidates' | 'used'>;
   /** Counts rejected signatures on this node. In memory, so that a flood does not also hit Redis. */
   readonly unsigned: { take(limit: Limit, key: string): Verdict; peek(limit: Limit, key: string): Verdict };
   readonly unsignedPerMinute: number;
-  readonly onVerified?: ((key: TrustedKey) => void) | undefined;
 }
 
 /** For the operator only: the response never shows it (S1). */
@@ -114,7 +113,7 @@ export class SignatureCheck {
   }
 
   #accept(key: TrustedKey): SignatureVerdict {
-    this.#deps.onVerified?.(key);
+    this.#deps.keys.used(key);
     return { ok: true, key };
   }
 

@@ -19,8 +19,10 @@ async function read(body: unknown, status = 200) {
     },
     host: 'https://crm.example',
     tokens: {
-      bearer: async () => ({ authorization: 'Bearer token' }),
-      renew: async () => ({ authorization: 'Bearer token' }),
+      value: {
+        bearer: async () => ({ authorization: 'Bearer token' }),
+        renew: async () => ({ authorization: 'Bearer token' }),
+      },
     },
     clock: new FakeClock(),
   });

@@ -43,7 +43,7 @@ import {
 import type { Received, RejectionReports } from './record-request.ts';
 import type { ReplayMemory } from './recognise-replay.ts';
 import { Rejection } from './webhook-outcome.ts';
-import type { WebhookOutcome } from './webhook-outcome.ts';
+import type { Unsent, WebhookOutcome } from './webhook-outcome.ts';
 import type { WEBHOOK } from './settings.ts';
 
 /** The journal has the times of all nodes. */
@@ -258,15 +258,6 @@ export interface ForwardDeps {
   readonly metrics: Pick<Metrics, 'routed'>;
   /** A text was forwarded to a Mac. */
   readonly forwarded: Occurrence<[locationId: LocationId, frame: SendFrame]>;
-}
-
-/** Why a message was not forwarded. */
-export interface Unsent {
-  readonly rejection: Rejection;
-  /** False when the frame may have been written nevertheless. */
-  readonly isCertain: boolean;
-  /** Whether the CRM is told that the message failed. */
-  readonly isReported: boolean;
 }
 
 /** W16, W18. Nothing is queued, and nothing goes to another Mac. Resolves with undefined when the frame was written. */

@@ -11,9 +11,8 @@ import type { Journal } from '../journal/journal-sql.ts';
 import type { MessageName } from '../../platform/suspects/suspects.ts';
 import type { Phones } from '../people/handles.ts';
 import type { StatusReports } from '../status/report-statuses.ts';
-import type { Unsent } from './receive-webhook.ts';
 import type { Fields, WebhookRequest } from './webhook-request.ts';
-import type { Rejection } from './webhook-outcome.ts';
+import type { Rejection, Unsent } from './webhook-outcome.ts';
 
 /** The phone number of a rejected message was not checked: it may be any text. */
 const PHONE = /^\+?[\d ().-]{5,25}$/;

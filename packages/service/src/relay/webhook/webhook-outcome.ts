@@ -20,6 +20,15 @@ export class Rejection {
   }
 }
 
+/** Why a message was not forwarded. */
+export interface Unsent {
+  readonly rejection: Rejection;
+  /** False when the frame may have been written nevertheless. */
+  readonly isCertain: boolean;
+  /** Whether the CRM is told that the message failed. */
+  readonly isReported: boolean;
+}
+
 /** What became of a webhook. `webhook-route.ts` renders it. */
 export type WebhookOutcome =
   | {
