@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 import type { Log } from '@footbridge/runtime/log';
 import { createServer } from '@footbridge/runtime/node-http';
+import { readBounded } from '@footbridge/runtime/read-bounded';
 
 import { ControlPortError } from '../../errors.ts';
 import { SimulationError } from '../../ports/messages/simulation.ts';
@@ -56,7 +57,7 @@ async function handle(
   }
   const path = URL.parse(request.url ?? '/', 'http://127.0.0.1')?.pathname ?? '/';
   try {
-    const body = method === 'POST' ? readJson(await readAll(request)) : undefined;
+    const body = method === 'POST' ? readJson(await readBounded(request, MAX_BODY_BYTES)) : undefined;
     const result = handleCall(method, segmentsOf(path), body, simulation);
     if (result === undefined) respond(response, 404, { error: `there is no ${method} ${path}` });
     else respond(response, 200, result);
@@ -75,19 +76,8 @@ function segmentsOf(path: string): string[] {
   }
 }
 
-async function readAll(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    length += chunk.byteLength;
-    if (length > MAX_BODY_BYTES) throw new BadRequestError('the body is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function readJson(bytes: Buffer): unknown {
+function readJson(bytes: Buffer | undefined): unknown {
+  if (bytes === undefined) throw new BadRequestError('the body is too large');
   try {
     return bytes.byteLength === 0 ? {} : JSON.parse(bytes.toString());
   } catch {

@@ -1,6 +1,7 @@
 import { Gauge, Registry, collectDefaultMetrics } from '@prometheus-io/client';
 import type { Metric } from '@prometheus-io/client';
 
+import type { Limits, Verdict } from '../limits/limits.ts';
 import { SeriesCounter, SeriesHistogram } from './metrics-series.ts';
 import { METRICS } from './metrics-table.ts';
 import type { MetricEntry } from './metrics-table.ts';
@@ -222,5 +223,20 @@ export function createMetrics(version: string): Metrics {
     async render() {
       return { type: registry.contentType, text: await registry.metrics() };
     },
+  };
+}
+
+/** Calls `count` with the name of the limit for each rejected request. */
+export function countRejections(limits: Limits, count: (name: string) => void): Limits {
+  return {
+    take(limit, key) {
+      const verdict = limits.take(limit, key);
+      const look = ({ allowed }: Verdict) => void (allowed || count(limit.name));
+      if (verdict instanceof Promise) void verdict.then(look);
+      else look(verdict);
+      return verdict;
+    },
+    peek: (limit, key) => limits.peek(limit, key),
+    close: () => limits.close(),
   };
 }

@@ -3,7 +3,6 @@ import type { RawBuilder } from 'kysely';
 
 import type { Queries } from '../../platform/sql/open-database.ts';
 import { queriesBySize } from '../../platform/sql/queries.ts';
-import { EARLY_STATES } from './journal.ts';
 import type { JournalEntry, MessageState, Recorded, StepDetail } from './journal.ts';
 
 const DAY_MS = 86_400_000;
@@ -146,6 +145,18 @@ export function createWriteBatch({ db, commit }: Queries): WriteBatch {
 /** `newer`, unless its state is missing or comes before the stored one: another node may already have written a later state. */
 const latest = <T>(newState: RawBuilder<unknown>, newer: RawBuilder<unknown>, stored: RawBuilder<unknown>) =>
   sql<T>`case when ${rank(newState)} >= ${rank(sql`messages.status`)} then ${newer} else ${stored} end`;
+
+/**
+ * The states of an outbound message before the last one, in order. A node also rejects a message when it does not know whether another node
+ * has written it. The states of an inbound message have no order, because delivery can be tried again.
+ */
+const EARLY_STATES: readonly MessageState[] = ['accepted', 'rejected', 'written', 'pending'];
+
+/** A state never replaces one of a higher rank. */
+export function rankOf(state: MessageState | undefined): number {
+  if (state === undefined) return 0;
+  return EARLY_STATES.includes(state) ? EARLY_STATES.indexOf(state) + 1 : EARLY_STATES.length + 1;
+}
 
 /** The same as `rankOf`. */
 const rank = (state: RawBuilder<unknown>) =>

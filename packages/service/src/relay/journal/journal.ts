@@ -12,18 +12,6 @@ export type MessageState =
   | 'received'
   | 'undeliverable';
 
-/**
- * The states of an outbound message before the last one, in order. A node also rejects a message when it does not know whether another node
- * has written it. The states of an inbound message have no order, because delivery can be tried again.
- */
-export const EARLY_STATES: readonly MessageState[] = ['accepted', 'rejected', 'written', 'pending'];
-
-/** A state never replaces one of a higher rank. */
-export function rankOf(state: MessageState | undefined): number {
-  if (state === undefined) return 0;
-  return EARLY_STATES.includes(state) ? EARLY_STATES.indexOf(state) + 1 : EARLY_STATES.length + 1;
-}
-
 export interface JournalEntry {
   /** The requestId, or a generated id for an inbound message. */
   readonly id: string;

@@ -3,8 +3,8 @@ import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
 import type { KeyedHash } from '../people/handles.ts';
-import { rankOf } from './journal.ts';
 import type { MessageState, NewEntry, Recorded, StepName } from './journal.ts';
+import { rankOf } from './journal-sql-writer.ts';
 import type { Batch, Unwritten, WriteBatch } from './journal-sql-writer.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { storedName } from './journal-sql-steps.ts';
