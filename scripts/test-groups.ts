@@ -17,9 +17,9 @@ export const GROUPS = {
   /** Kill processes, open a browser or fuzz the decoders: left out of a quick run. */
   disruptive: [
     'packages/media/src/convert/hostile.test.ts',
-    'packages/agent/test/bluebubbles-run.test.ts',
-    'packages/agent/test/crash-*.test.ts',
-    'packages/agent/test/inbound-run.test.ts',
+    'tests/agent/bluebubbles-run.test.ts',
+    'tests/agent/crash-*.test.ts',
+    'tests/agent/inbound-run.test.ts',
     'packages/service/src/relay/assets/assets-in-browser.test.ts',
     'packages/testkit/src/servers/chromium.test.ts',
     'packages/testkit/src/servers/browser-check.test.ts',
@@ -43,10 +43,10 @@ export const GROUPS = {
 export const LONG: readonly string[] = [
   'packages/agent/src/ports/messages/macos/accessibility/screen-programs.test.ts',
   'packages/agent/src/ports/messages/schema-changes.test.ts',
-  'packages/agent/test/bad-stores.test.ts',
-  'packages/agent/test/command.test.ts',
-  'packages/agent/test/privacy.test.ts',
-  'packages/agent/test/whole-chain.test.ts',
+  'tests/agent/bad-stores.test.ts',
+  'tests/agent/command.test.ts',
+  'tests/agent/privacy.test.ts',
+  'tests/agent/whole-chain.test.ts',
   'packages/demo/src/headless.test.ts',
   'packages/demo/src/page.test.ts',
   'tests/crashes/inbound-crashes.test.ts',

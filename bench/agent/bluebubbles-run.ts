@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { createCleanup } from '@footbridge/testkit/cleanup';
 
-import { runBlueBubbles } from '../../packages/agent/test/bluebubbles-run.ts';
+import { runBlueBubbles } from '../../tests/agent/bluebubbles-run.ts';
 
 /** Sends jobs through the agent and a simulated BlueBubbles server, with faults and kills. Exits with 1 when a target is missed. */
 const { values } = parseArgs({

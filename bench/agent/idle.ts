@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import { openChatDb } from '@footbridge/simulator/chat-db';
 
-import { MacAgent } from '../../packages/agent/test/mac-agent.ts';
-import { ScriptedService } from '../../packages/agent/test/scripted-service.ts';
+import { MacAgent } from '../../tests/agent/mac-agent.ts';
+import { ScriptedService } from '../../tests/agent/scripted-service.ts';
 import { cpuMicros, residentBytes } from '../measure/process-costs.ts';
 import { fillStore } from './fill-store.ts';
 

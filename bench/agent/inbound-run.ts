@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
 
-import { runInbound } from '../../packages/agent/test/inbound-run.ts';
+import { runInbound } from '../../tests/agent/inbound-run.ts';
 
 /** Runs the agent over a store that Messages fills, rotates and rebuilds, and fails when a message is lost, doubled or out of order. */
 const { values } = parseArgs({

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { ChatDb } from '@footbridge/agent/ports/messages/chat-db';
 import { openChatDb } from '@footbridge/simulator/chat-db';
 
-import { readChatDb } from '../../packages/agent/test/real-chat-db.ts';
+import { readChatDb } from '@footbridge/agent/ports/messages/real-chat-db.fixture';
 import { CHATS, fillStore, guid, members, person } from './fill-store.ts';
 
 /** Measures the reader on a store of the size that a busy Mac has after some years. */

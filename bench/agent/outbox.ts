@@ -5,8 +5,8 @@ import { openJournal } from '@footbridge/agent/journal/journal-sqlite';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import { until } from '@footbridge/testkit/until';
 
-import { MacAgent } from '../../packages/agent/test/mac-agent.ts';
-import { ScriptedService } from '../../packages/agent/test/scripted-service.ts';
+import { MacAgent } from '../../tests/agent/mac-agent.ts';
+import { ScriptedService } from '../../tests/agent/scripted-service.ts';
 
 /** Measures how long an agent that was offline takes to send its outbox, from the connection to the last acknowledgement. */
 const { values } = parseArgs({ options: { frames: { type: 'string', default: '10000' } } });

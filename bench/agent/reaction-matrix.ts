@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 
 import type { MacosVersion } from '@footbridge/simulator/chat-db';
 
-import { allMacs, casesOf, runCases, sum } from '../../packages/agent/test/reaction-matrix.ts';
-import type { MatrixResult } from '../../packages/agent/test/reaction-matrix.ts';
+import { allMacs, casesOf, runCases, sum } from '../../tests/agent/reaction-matrix.ts';
+import type { MatrixResult } from '../../tests/agent/reaction-matrix.ts';
 
 /**
  * Reacts to every kind of message with every Tapback, on every simulated macOS version and in every language: --each N takes every

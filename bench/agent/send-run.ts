@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
-import { runSends } from '../../packages/agent/test/send-run.ts';
-import type { SendReport } from '../../packages/agent/test/send-run.ts';
+import { runSends } from '../../tests/agent/send-run.ts';
+import type { SendReport } from '../../tests/agent/send-run.ts';
 
 /** Sends through the agent on simulated Macs with faults and kills, and fails when a message is doubled, misdirected or misreported. */
 const { values } = parseArgs({

@@ -9,7 +9,7 @@ import { certificateFor } from '@footbridge/testkit/certificate';
 import { tempDir, createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { serveFiles } from '../../../test/file-server.ts';
+import { serveFiles } from '@footbridge/testkit/file-server';
 import { createDownloads } from './downloads.ts';
 
 const cleanup = createCleanup();

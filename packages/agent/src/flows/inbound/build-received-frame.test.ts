@@ -3,7 +3,7 @@ import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import { describe, expect, it } from 'vitest';
 
 import type { Chat, StoredAttachment, StoredRow } from '../../ports/messages/messages.ts';
-import { ANNA, TEXT_ROW } from '../../../test/stored-row.ts';
+import { ANNA, TEXT_ROW } from '../../ports/messages/stored-row.fixture.ts';
 import { buildReceivedFrame } from './build-received-frame.ts';
 
 const CHAT: Chat = {

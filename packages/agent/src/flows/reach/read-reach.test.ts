@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { StoreUnavailableError } from '../../ports/messages/messages.ts';
 import type { MessageStore, SendState, ServiceName, StoredRow } from '../../ports/messages/messages.ts';
-import { TEXT_ROW } from '../../../test/stored-row.ts';
+import { TEXT_ROW } from '../../ports/messages/stored-row.fixture.ts';
 import { readReach } from './read-reach.ts';
 
 type Sent = Partial<SendState> & { readonly service: ServiceName };

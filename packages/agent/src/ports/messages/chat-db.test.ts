@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
-import { exampleRows, readChatDb } from '../../../test/real-chat-db.ts';
-import { TEXT_ROW } from '../../../test/stored-row.ts';
+import { exampleRows, readChatDb } from './real-chat-db.fixture.ts';
+import { TEXT_ROW } from './stored-row.fixture.ts';
 
 let db: DatabaseSync;
 afterEach(() => db.close());

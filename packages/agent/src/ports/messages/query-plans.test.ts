@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
-import { insertInto, readChatDb } from '../../../test/real-chat-db.ts';
+import { insertInto, readChatDb } from './real-chat-db.fixture.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';

@@ -10,7 +10,7 @@ import type { ChatDb } from './chat-db.ts';
 import { chatIdOf } from './chat-ids.ts';
 import type { StoredRow } from './messages.ts';
 import { seededRandom } from './mutated-bodies.fixture.ts';
-import { insertInto, readChatDb } from '../../../test/real-chat-db.ts';
+import { insertInto, readChatDb } from './real-chat-db.fixture.ts';
 
 const ANNA = '+15550100001';
 const BERT = '+15550100002';

@@ -5,7 +5,7 @@ import { MACOS_VERSIONS, openChatDb } from '@footbridge/simulator/chat-db';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { insertInto, readChatDb } from '../../../test/real-chat-db.ts';
+import { insertInto, readChatDb } from './real-chat-db.fixture.ts';
 import type { ChatDb } from './chat-db.ts';
 
 const ANNA = '+15550100001';

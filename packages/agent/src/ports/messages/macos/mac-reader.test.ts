@@ -21,7 +21,7 @@ import type {
   ServiceName,
   TapbackPress,
 } from '../messages.ts';
-import { insertInto } from '../../../../test/real-chat-db.ts';
+import { insertInto } from '../real-chat-db.fixture.ts';
 import { tapbackCode } from '../tapbacks.ts';
 import type { Outcome } from '../../../outcome.ts';
 

@@ -6,7 +6,7 @@ import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import { systemClock } from '@footbridge/runtime/clock';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ScreenInProcess } from '../../../../test/screen-in-process.ts';
+import { ScreenInProcess } from './accessibility/screen-in-process.fixture.ts';
 import { MacMessages } from './mac-messages.ts';
 
 const ANNA = '+15550100001';

@@ -9,7 +9,7 @@ import { openChatDb } from '@footbridge/simulator/chat-db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { StoreUnavailableError } from '../messages.ts';
-import { insertInto } from '../../../../test/real-chat-db.ts';
+import { insertInto } from '../real-chat-db.fixture.ts';
 import { MacStore } from './mac-store.ts';
 import { problemOf } from './open-store.ts';
 import { watchStore } from './watch-store.ts';

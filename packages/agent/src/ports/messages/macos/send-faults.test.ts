@@ -23,8 +23,8 @@ import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { OutgoingMessage } from '../messages.ts';
-import { ProgramClock } from '../../../../test/program-clock.ts';
-import type { FileToSend } from '../../../../test/send-file-main.ts';
+import { ProgramClock } from '../../../../../../tests/agent/program-clock.ts';
+import type { FileToSend } from './send-file.fixture.ts';
 import { LastDispatch } from './last-dispatch.ts';
 import { MacMessages } from './mac-messages.ts';
 import type { MacPrograms } from './mac-messages.ts';
@@ -425,7 +425,7 @@ describe('M3 a file', () => {
     if (message.kind !== 'file') throw new Error('not a file');
     const { home, commands: programs } = macos;
     const argument: FileToSend = { home, programs, handle: ANNA, file: message.file };
-    const main = fileURLToPath(new URL('../../../../test/send-file-main.ts', import.meta.url));
+    const main = fileURLToPath(new URL('./send-file.fixture.ts', import.meta.url));
     // A limit of the process has the effect of a full disk: a write fails in the middle of the file.
     const limited = [
       '-c',

@@ -6,7 +6,7 @@ import { MACOS_VERSIONS } from '@footbridge/simulator/chat-db';
 import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { ScreenInProcess } from '../../../../../test/screen-in-process.ts';
+import { ScreenInProcess } from './screen-in-process.fixture.ts';
 import type { Destination, OutgoingMessage } from '../../messages.ts';
 
 const ANNA = '+15550100001';
