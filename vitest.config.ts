@@ -2,35 +2,70 @@ import { availableParallelism } from 'node:os';
 
 import { configDefaults, defineConfig } from 'vitest/config';
 
-import { LongTestsFirst } from './scripts/long-tests-first.ts';
-import { ALL_TESTS, GROUPS } from './scripts/test-groups.ts';
+/** Several nodes, processes, servers or a browser each: few at a time, so that they do not starve each other of their deadlines. */
+const HEAVY = [
+  'tests/nodes/**/*.test.ts',
+  'tests/crashes/*.test.ts',
+  'tests/siege/fuzz.test.ts',
+  'tests/mac/*.test.ts',
+  'packages/demo/src/headless.test.ts',
+  'packages/demo/src/page*.test.ts',
+  'tests/console/*.test.ts',
+  'tests/docs/*.test.ts',
+  'tests/observe/prometheus.test.ts',
+];
+
+/** They kill processes, open a browser, fuzz decoders, or compare the memory or the CPU time of their own process. */
+const ALONE = [
+  'packages/media/src/convert/hostile.test.ts',
+  'packages/media/src/converter.test.ts',
+  'packages/service/src/relay/assets/assets-in-browser.test.ts',
+  'packages/service/src/relay/assets/assets-s3.test.ts',
+  'packages/service/src/relay/crm/error-body.test.ts',
+  'packages/service/src/relay/status/report-statuses.test.ts',
+  'packages/testkit/src/servers/browser-check.test.ts',
+  'packages/testkit/src/servers/chromium.test.ts',
+  'scripts/release.test.ts',
+  'tests/agent/*-run.test.ts',
+  'tests/agent/crash-*.test.ts',
+  'tests/contract/macs-{crash,liveness}.test.ts',
+  'tests/deploy/image.test.ts',
+  'tests/kit/browser.test.ts',
+  'tests/siege/memory.test.ts',
+];
+
+const cores = availableParallelism();
+const project = (name: string, include: string[], exclude: string[], more: object = {}) => ({
+  extends: true as const,
+  test: { name, include, exclude: [...configDefaults.exclude, ...exclude], ...more },
+});
 
 export default defineConfig({
   test: {
     globalSetup: 'tests/global-setup.ts',
     pool: 'forks',
     // Most of the time the tests wait: for sockets, processes and deadlines.
-    maxWorkers: 2 * availableParallelism(),
+    maxWorkers: 2 * cores,
     // Far longer than any test takes, even on a busy machine: only a test that hangs reaches it.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     retry: 0,
-    sequence: { sequencer: LongTestsFirst },
+    coverage: {
+      reporter: ['text', 'html'],
+      reportsDirectory: 'artefacts/coverage',
+      include: ['packages/*/src/**/*.{ts,tsx}'],
+      exclude: ['**/*.{test,fixture,contract}.ts', 'packages/testkit/**'],
+    },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'shared',
-          include: ALL_TESTS,
-          exclude: [...configDefaults.exclude, ...Object.values(GROUPS).flat()],
-          // With a process per file, a third of the CPU went into starting and importing.
-          isolate: false,
-        },
-      },
-      ...Object.entries(GROUPS).map(([name, include]) => ({
-        extends: true as const,
-        test: { name, include: [...include] },
-      })),
+      // With a process per file, a third of the CPU went into starting and importing.
+      project('unit', ['{packages,scripts}/**/*.test.ts'], [...HEAVY, ...ALONE], { isolate: false }),
+      project('programs', ['tests/**/*.test.ts'], [...HEAVY, ...ALONE], { isolate: false }),
+      project('alone', ALONE, HEAVY),
+      project('heavy', HEAVY, [], {
+        sequence: { groupOrder: 1 },
+        // Each uses half a core on average, and occasionally whole cores.
+        maxWorkers: Math.ceil(1.5 * cores),
+      }),
     ],
   },
 });

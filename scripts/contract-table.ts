@@ -1,4 +1,11 @@
-import type { Report } from './last-run.ts';
+/** The part of vitest's JSON report that is used here. */
+export interface Report {
+  /** Milliseconds since 1970. */
+  readonly startTime: number;
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
+  }[];
+}
 
 /** Clause → title. */
 export type Clauses = Readonly<Record<string, string>>;
@@ -21,12 +28,12 @@ interface Count {
 export function contractTable(
   clauses: Clauses,
   open: ReadonlySet<string>,
-  reports: readonly Report[],
+  report: Report,
   partial: boolean,
 ): ContractTable {
   const counts = new Map<string, Count>();
   const faults: string[] = [];
-  for (const { clause, title, status } of clauseTests(clauses, reports)) {
+  for (const { clause, title, status } of clauseTests(clauses, report)) {
     if (!(clause in clauses)) faults.push(`a test names clause ${clause}, which does not exist: ${title}`);
     const count = counts.get(clause) ?? { passed: 0, failed: 0 };
     if (status === 'passed') count.passed++;
@@ -47,11 +54,11 @@ export function contractTable(
 }
 
 /** Tests whose title starts with a clause of one of the contract's chapters. */
-function clauseTests(clauses: Clauses, reports: readonly Report[]) {
+function clauseTests(clauses: Clauses, report: Report) {
   const chapters = new Set(Object.keys(clauses).map((clause) => clause.charAt(0)));
   const title = new RegExp(`^([${[...chapters].join('')}]\\d{1,2})\\b`);
-  return reports
-    .flatMap(({ testResults }) => testResults.flatMap((file) => file.assertionResults))
+  return report.testResults
+    .flatMap((file) => file.assertionResults)
     .flatMap((test) => {
       const clause = title.exec(test.title)?.[1];
       return clause === undefined ? [] : [{ clause, ...test }];

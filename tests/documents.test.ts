@@ -65,7 +65,7 @@ const OPTIONS_OF: Readonly<Record<string, string>> = {
   check: 'scripts/check.ts',
   demo: 'packages/demo/src/options.ts',
   start: 'packages/service/src/platform/settings/command-line.ts',
-  test: 'scripts/test-options.ts',
+  test: 'scripts/test.ts',
   siege: 'tests/siege/main.ts',
   fuzz: 'tests/siege/parsers/main.ts',
 };
