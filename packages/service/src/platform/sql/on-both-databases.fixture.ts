@@ -14,7 +14,18 @@ type Tests = (
   openAgain: (database: OpenDatabase) => Promise<OpenDatabase>,
 ) => void;
 
-/** Runs tests on SQLite and on PostgreSQL, where it can be started. `open` resolves with a new database, which is closed after the test. */
+/** Deletes all rows, in any order, and starts generated ids again. Creating and migrating a database takes ten times as long. */
+const EMPTY = `do $$
+  declare name text;
+  begin
+    set local session_replication_role = replica;
+    for name in select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%' loop
+      execute format('delete from %I', name);
+    end loop;
+    perform setval(sequencename::regclass, start_value, false) from pg_sequences where schemaname = 'public';
+  end $$`;
+
+/** Runs tests on SQLite and on PostgreSQL, where it can be started. `open` resolves with an empty database, which is closed after the test. */
 export function onBothDatabases(what: string, tests: Tests): void {
   const opened: OpenDatabase[] = [];
   const urls = new WeakMap<OpenDatabase, string>();
@@ -35,12 +46,23 @@ export function onBothDatabases(what: string, tests: Tests): void {
 
   describe.skipIf(!POSTGRES)(`${what} in PostgreSQL`, () => {
     let server: Postgres | undefined;
+    const unused: string[] = [];
+    let used: string[] = [];
     beforeAll(async () => {
       server = await startPostgres();
     });
-    afterEach(closeAll);
+    afterEach(async () => {
+      await closeAll();
+      await Promise.all(used.map(async (url) => server?.execute(url, EMPTY)));
+      unused.push(...used);
+      used = [];
+    });
     afterAll(() => server?.stop());
-    const open = async () => openServer((await server?.createDatabase()) ?? '');
+    const open = async () => {
+      const url = unused.pop() ?? (await server?.createDatabase()) ?? '';
+      used.push(url);
+      return openServer(url);
+    };
     tests(open, 'postgres', (database) => openServer(urls.get(database) ?? ''));
   });
 }
