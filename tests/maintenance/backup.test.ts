@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { EXIT } from '@footbridge/cli/cli-error';
+import { compileCache } from '@footbridge/runtime/compile-cache.js';
 import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { hasPostgres, startPostgres } from '@footbridge/testkit/servers/postgres';
@@ -211,7 +212,7 @@ it('reports a disk that fills up, and leaves the data and the backup folder as t
         program,
         ...args,
       ],
-      { cwd: folder, env: { ...settings, PATH: process.env['PATH'] ?? '' } },
+      { cwd: folder, env: { ...settings, ...compileCache(), PATH: process.env['PATH'] ?? '' } },
     ).then(
       () => ({ code: 0, stderr: '' }),
       (error: { code: number; stderr: string }) => ({ code: error.code, stderr: error.stderr }),

@@ -13,8 +13,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backup } from '../../packages/maintenance/src/backup.ts';
 import type { Manifest } from '../../packages/maintenance/src/backup-records.ts';
 import { restore } from '../../packages/maintenance/src/restore.ts';
-import { runCli } from '../cli/run-cli.ts';
-import { KEY, codeOf, depsOf, dump, fill, inDatabase, sealedBackup } from './maintenance-setup.ts';
+import {
+  KEY,
+  codeOf,
+  depsOf,
+  dump,
+  fill,
+  inDatabase,
+  runCommand,
+  sealedBackup,
+} from './maintenance-setup.ts';
 
 const cleanup = createCleanup();
 afterAll(() => cleanup.run());
@@ -212,7 +220,11 @@ describe('footbridge restore', () => {
     ['of a damaged file', () => ['damaged'], { BACKUP_KEY: KEY }, EXIT.failed, 'BACKUP_DAMAGED'],
   ])('%s prints one line and exits with its code', async (_name, args, settings, exit, code) => {
     writeFileSync(join(folder, 'damaged'), changed(good.length - 1));
-    const ended = await runCli(['restore', ...args(), '--yes'], folder, { ...env, ...settings });
+    const [name = '', ...flags] = args();
+    const ended = await runCommand(['restore', join(folder, name), ...flags, '--yes'], {
+      ...env,
+      ...settings,
+    });
     expect(ended.code).toBe(exit);
     expect(ended.stdout).toBe('');
     const [line = '', ...rest] = ended.stderr.trim().split('\n');
@@ -222,15 +234,18 @@ describe('footbridge restore', () => {
   });
 
   it('names a missing file, and says what to check', async () => {
-    const { stderr } = await runCli(['restore', 'nowhere', '--yes'], folder, { ...env, BACKUP_KEY: KEY });
+    const { stderr } = await runCommand(['restore', join(folder, 'nowhere'), '--yes'], {
+      ...env,
+      BACKUP_KEY: KEY,
+    });
     expect(stderr).toContain(`the backup ${join(folder, 'nowhere')} cannot be read`);
     expect(stderr).toContain('check the path, and that this user may read the file');
   });
 
   it('asks for confirmation, and --check changes nothing', async () => {
     const settings = { ...env, BACKUP_KEY: KEY };
-    expect((await runCli(['restore', 'good'], folder, settings)).code).toBe(EXIT.usage);
-    const checked = await runCli(['restore', 'good', '--check'], folder, settings);
+    expect((await runCommand(['restore', join(folder, 'good')], settings)).code).toBe(EXIT.usage);
+    const checked = await runCommand(['restore', join(folder, 'good'), '--check'], settings);
     expect(checked).toMatchObject({ code: EXIT.done, stderr: '' });
     expect(checked.lines[0]?.['rows']).toBeGreaterThan(2000);
     expect(await dump(database)).toEqual(before);
@@ -243,13 +258,15 @@ describe('footbridge restore', () => {
       cpSync(env.DATA_DIR, dataDir, { recursive: true });
       const file = join(dataDir, 'footbridge.sqlite');
       const settings = { DATA_DIR: dataDir, BACKUP_KEY: KEY };
-      const killed = await runCli(['restore', 'good', '--yes'], folder, {
+      const killed = await runCommand(['restore', join(folder, 'good'), '--yes'], {
         ...settings,
         FAILPOINTS: `${failpoint}:kill`,
       });
       expect(killed.code).toBe(EXIT.failed);
       expect(await dump({ engine: 'sqlite', file })).toEqual(before);
-      expect(await runCli(['restore', 'good', '--yes'], folder, settings)).toMatchObject({ code: EXIT.done });
+      expect(await runCommand(['restore', join(folder, 'good'), '--yes'], settings)).toMatchObject({
+        code: EXIT.done,
+      });
       const { suppressions, ...rest } = await dump({ engine: 'sqlite', file });
       expect({ ...rest, suppressions: [] }).toEqual(before);
       expect(suppressions).toHaveLength(1);
@@ -260,13 +277,15 @@ describe('footbridge restore', () => {
   it('killed while it replaces the data, prevents the service from starting until it is run again', async () => {
     const dataDir = await tempDir(cleanup);
     const settings = { DATA_DIR: dataDir, BACKUP_KEY: KEY };
-    const killed = await runCli(['restore', 'good', '--yes'], folder, {
+    const killed = await runCommand(['restore', join(folder, 'good'), '--yes'], {
       ...settings,
       FAILPOINTS: 'restore.afterReplace:kill',
     });
     expect(killed.code).toBe(EXIT.failed);
     await expect(startService({ dataDir })).rejects.toThrow(/a restore was interrupted/);
-    expect(await runCli(['restore', 'good', '--yes'], folder, settings)).toMatchObject({ code: EXIT.done });
+    expect(await runCommand(['restore', join(folder, 'good'), '--yes'], settings)).toMatchObject({
+      code: EXIT.done,
+    });
     const service = await startService({ dataDir });
     await service.stop();
   });
@@ -276,10 +295,12 @@ describe('footbridge backup', () => {
   it('does not replace a file without --force', async () => {
     const settings = { ...env, BACKUP_KEY: KEY };
     writeFileSync(join(folder, 'precious'), 'precious');
-    const refused = await runCli(['backup', 'precious'], folder, settings);
+    const refused = await runCommand(['backup', join(folder, 'precious')], settings);
     expect(refused.code).toBe(EXIT.failed);
     expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('precious');
-    expect((await runCli(['backup', 'precious', '--force'], folder, settings)).code).toBe(EXIT.done);
+    expect((await runCommand(['backup', join(folder, 'precious'), '--force'], settings)).code).toBe(
+      EXIT.done,
+    );
     expect(readFileSync(join(folder, 'precious'), 'latin1')).toMatch(/^footbridge-backup 1\n/);
   });
 
@@ -287,7 +308,10 @@ describe('footbridge backup', () => {
     await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
     mkdirSync(join(folder, 'empty'));
     for (const name of ['pipe', 'empty']) {
-      const refused = await runCli(['backup', name, '--force'], folder, { ...env, BACKUP_KEY: KEY });
+      const refused = await runCommand(['backup', join(folder, name), '--force'], {
+        ...env,
+        BACKUP_KEY: KEY,
+      });
       expect(refused.code).toBe(EXIT.failed);
       expect(JSON.parse(refused.stderr)).toMatchObject({
         code: 'FILE_NOT_WRITABLE',
@@ -299,7 +323,7 @@ describe('footbridge backup', () => {
   });
 
   it('killed in the middle leaves no file under the name of the backup', async () => {
-    const killed = await runCli(['backup', 'half'], folder, {
+    const killed = await runCommand(['backup', join(folder, 'half')], {
       ...env,
       BACKUP_KEY: KEY,
       FAILPOINTS: 'backup.afterRows:kill@3',
@@ -331,7 +355,7 @@ describe('footbridge backup', () => {
 
   it('of a folder without a database fails and creates no file', async () => {
     const empty = await tempDir(cleanup);
-    const ended = await runCli(['backup', 'x'], empty, { DATA_DIR: empty, BACKUP_KEY: KEY });
+    const ended = await runCommand(['backup', join(empty, 'x')], { DATA_DIR: empty, BACKUP_KEY: KEY });
     expect(ended.code).toBe(EXIT.notFound);
     expect(readdirSync(empty)).toEqual([]);
   });

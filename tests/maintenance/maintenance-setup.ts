@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 
+import { compileCache } from '@footbridge/runtime/compile-cache.js';
 import { loadConfig } from '@footbridge/service/config';
 import type { DatabaseConfig } from '@footbridge/service/platform/sql/settings';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
@@ -11,28 +12,46 @@ import { writeEnd, writeManifest } from '../../packages/maintenance/src/backup-r
 import type { Manifest } from '../../packages/maintenance/src/backup-records.ts';
 import { MaintenanceError } from '../../packages/maintenance/src/maintenance-error.ts';
 import { openSnapshot } from '../../packages/maintenance/src/open-snapshot.ts';
-import { createSealed } from '../../packages/maintenance/src/sealed-file.ts';
+import { createSealed, keyFrom } from '../../packages/maintenance/src/sealed-file.ts';
+import { runInProcess, jsonLines } from '../cli/run-in-process.ts';
+import type { Ended } from '../cli/run-cli.ts';
 
 export const KEY = 'the passphrase of a backup';
 const NOW = 1_800_000_000_000;
 
+const keys = new Map<string, Promise<Buffer>>();
+
+/** Derives the key of each file once, which takes half a second of CPU. */
+function keyOf(salt: Buffer): Promise<Buffer> {
+  const id = salt.toString('hex');
+  const key = keys.get(id) ?? keyFrom(KEY)(salt);
+  keys.set(id, key);
+  return key;
+}
+
 /** The dependencies that the CLI passes to backup and restore. */
-export function depsOf(env: Record<string, string>, key = KEY): BackupDeps {
+export function depsOf(env: Record<string, string>): BackupDeps {
   const { config } = loadConfig(env);
   return {
     config,
     version: '0.0.0',
-    key,
+    keyOf,
     onRows: () => {},
     failpoint: undefined,
     signal: new AbortController().signal,
   };
 }
 
+/** Runs `footbridge` in this process. The maintenance program is a process that it starts. */
+export async function runCommand(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const ran = await runInProcess(args, { env: { ...compileCache(), ...env } });
+  return { ...ran, lines: ran.code === 2 ? [] : jsonLines(ran.stdout) };
+}
+
 /** Writes a backup whose key is right, and returns its path. */
 export async function sealedBackup(file: string, manifest: Manifest): Promise<string> {
   const output = await open(file, 'w');
-  const sealed = await createSealed(output, KEY, { version: '9.0.0', createdAt: '2030-01-01T00:00:00Z' });
+  const sealed = await createSealed(output, keyOf, { version: '9.0.0', createdAt: '2030-01-01T00:00:00Z' });
   await writeManifest(sealed, manifest);
   await writeEnd(sealed, 0);
   await output.close();

@@ -14,7 +14,7 @@ import type { DatabaseName, Manifest } from './backup-records.ts';
 import { MaintenanceError, databaseNewer, writeError } from './maintenance-error.ts';
 import { openSnapshot } from './open-snapshot.ts';
 import { createSealed } from './sealed-file.ts';
-import type { SealedWriter } from './sealed-file.ts';
+import type { KeyOf, SealedWriter } from './sealed-file.ts';
 import { readSecretFiles } from './secret-files.ts';
 import type { Snapshot } from './snapshot.ts';
 import { syncFolder } from './sync-folder.ts';
@@ -22,7 +22,7 @@ import { syncFolder } from './sync-folder.ts';
 export interface BackupDeps {
   readonly config: Config;
   readonly version: string;
-  readonly key: string;
+  readonly keyOf: KeyOf;
   readonly onRows: (rows: number) => void;
   readonly failpoint: Failpoint | undefined;
   readonly signal: AbortSignal;
@@ -39,7 +39,7 @@ export async function backup(deps: BackupDeps, file: string, force: boolean): Pr
       snapshots.set(name, await openSnapshot(database));
     output = await open(partial, 'wx', 0o600);
     const head = { version: deps.version, createdAt: new Date().toISOString() };
-    const sealed = await createSealed(output, deps.key, head);
+    const sealed = await createSealed(output, deps.keyOf, head);
     const rows = await writeAll(deps, sealed, snapshots);
     await output.sync();
     await deps.failpoint?.('backup.beforeRename');

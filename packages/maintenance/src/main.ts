@@ -20,6 +20,7 @@ import { checkConfig } from './check-config.ts';
 import { MaintenanceError } from './maintenance-error.ts';
 import { applyMigrations, checkMigrations } from './migrations.ts';
 import { checkBackup, restore } from './restore.ts';
+import { keyFrom } from './sealed-file.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
@@ -76,7 +77,7 @@ function depsOf(config: Config, key = config.backupKey): BackupDeps {
   return {
     config,
     version,
-    key,
+    keyOf: keyFrom(key),
     failpoint: createFailpoints(config.failpoints),
     signal: interrupted.signal,
     onRows(rows) {

@@ -32,7 +32,7 @@ export interface Restored {
 export async function checkBackup(deps: BackupDeps, file: string): Promise<BackupSummary> {
   const input = await openFile(file);
   try {
-    return (await verify(deps, await openSealed(input, deps.key), file)).summary;
+    return (await verify(deps, await openSealed(input, deps.keyOf), file)).summary;
   } finally {
     await input.close();
   }
@@ -44,7 +44,7 @@ export async function restore(deps: BackupDeps, file: string): Promise<Restored>
   const targets = new Map<DatabaseName, RestoreTarget>();
   const { dataDir } = deps.config;
   try {
-    const sealed = await openSealed(input, deps.key);
+    const sealed = await openSealed(input, deps.keyOf);
     const { summary, manifest } = await verify(deps, sealed, file);
     const databases = matching(databasesOf(deps.config), manifest);
     for (const { name, database, shape } of databases) targets.set(name, await openTarget(database, shape));

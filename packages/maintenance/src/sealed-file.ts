@@ -36,13 +36,21 @@ const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 160 * 1024 * 1024 };
 
 const deriveKey = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);
 
+/** Resolves with the key of the file that has this salt. */
+export type KeyOf = (salt: Buffer) => Promise<Buffer>;
+
+export const keyFrom =
+  (passphrase: string): KeyOf =>
+  (salt) =>
+    deriveKey(passphrase, salt, 32, SCRYPT);
+
 export async function createSealed(
   file: FileHandle,
-  passphrase: string,
+  keyOf: KeyOf,
   { version, createdAt }: SealedHead,
 ): Promise<SealedWriter> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await deriveKey(passphrase, salt, 32, SCRYPT);
+  const key = await keyOf(salt);
   const about = { version, createdAt, salt: salt.toString('base64'), check: checkOf(key) };
   const head = Buffer.from(`${MAGIC} ${FORMAT}\n${JSON.stringify(about)}\n`);
   const hash = createHash('sha256');
@@ -74,9 +82,9 @@ export interface SealedReader extends SealedHead {
 }
 
 /** Throws BACKUP_NEWER, BACKUP_KEY_REJECTED or BACKUP_DAMAGED. */
-export async function openSealed(file: FileHandle, passphrase: string): Promise<SealedReader> {
+export async function openSealed(file: FileHandle, keyOf: KeyOf): Promise<SealedReader> {
   const { head, about } = await readHead(file);
-  const key = await deriveKey(passphrase, Buffer.from(about.salt, 'base64'), 32, SCRYPT);
+  const key = await keyOf(Buffer.from(about.salt, 'base64'));
   if (checkOf(key) !== about.check)
     throw new MaintenanceError(
       'BACKUP_KEY_REJECTED',
