@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 
+import { BUNDLES, writeBundles } from '@footbridge/testkit/bundles';
+
 import { check } from './check.ts';
 import { forgetRuns, printContract, reportOf } from './contract.ts';
 import { prepareOtherNode, withNodeFirst } from './other-node.ts';
@@ -68,11 +70,13 @@ async function run({ kind, args, node: version }: Plan): Promise<boolean> {
   // They do not depend on the Node, and need the development dependencies.
   const isChecked = kind === undefined || other !== undefined || (await check());
   const json = kind === undefined ? [] : ['--reporter=json', `--outputFile.json=${reportOf(ROOT, kind)}`];
+  const bundles = join(root, '.cache/bundles');
+  if (kind !== undefined && other === undefined) await writeBundles(bundles);
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(node, [vitest, 'run', ...args, '--reporter=default', ...json], {
     cwd: root,
     stdio: 'inherit',
-    env: withNodeFirst(node),
+    env: { ...withNodeFirst(node), ...(kind !== undefined && other === undefined && { [BUNDLES]: bundles }) },
   });
   process.once('SIGTERM', () => child.kill('SIGTERM'));
   const [code] = (await once(child, 'exit')) as [number | null];

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../packages/agent/src/main.ts', import.meta.url));
+import { bundleOf } from '@footbridge/testkit/bundles';
+
+const MAIN = bundleOf(fileURLToPath(new URL('../../packages/agent/src/main.ts', import.meta.url)));
 
 /** Runs a command of the agent in a process of its own, as the owner does. */
 export function command(...args: string[]): Promise<{ code: number; out: string; err: string }> {

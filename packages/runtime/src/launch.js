@@ -1,14 +1,12 @@
 // Starts a program on a Node that can run it. Plain JavaScript: the first Node to read this file may be too old for more.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import module from 'node:module';
 import { delimiter, dirname } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 
-import { bundleOf } from './bundle.js';
 import { MODULES, compileCache, isCheckout } from './compile-cache.js';
-import { chooseNode, isAtLeast, minimumNode, nodePackage, usesMusl } from './choose-node.js';
+import { chooseNode, minimumNode, nodePackage, usesMusl } from './choose-node.js';
 import { ignoreDebuggerSignal } from './debugger-signal.js';
 
 /** The exit code of the dynamic loader, after it named the missing library. */
@@ -16,12 +14,9 @@ const LOADER_FAILED = 127;
 const LIBRARY_MISSING =
   'The Node that npm ci installed lacks a system library. On Debian or Ubuntu: apt-get install libatomic1. Or install a newer Node.';
 
-/** The first Node that emits no ExperimentalWarning for what Footbridge uses. Older ones need `--disable-warning`, which only a new process can get. */
-export const SILENT_NODE = '26';
-
 /**
- * Runs `entry`, or its bundle, with `args` on the Node that `chooseNode` selects. A bundle runs in this process if possible. Otherwise the program
- * replaces this process, or runs in a child process whose exit code or signal becomes that of this one. Exits with 3 when no Node can run it.
+ * Runs `entry` with `args` on the Node that `chooseNode` selects. The program replaces this process, or runs in a child process whose exit
+ * code or signal becomes that of this one. Exits with 3 when no Node can run it.
  * @param {string} entry
  * @param {readonly string[]} args
  */
@@ -38,7 +33,6 @@ export async function launch(entry, args) {
     process.stderr.write(`${choice.problem}\n`);
     process.exit(3);
   }
-  const program = bundleOf(entry);
   const env = {
     ...process.env,
     // Tools that a script starts (vitest, oxlint …) find the same Node.
@@ -47,13 +41,7 @@ export async function launch(entry, args) {
   };
   const isUnderNpm = process.env['npm_lifecycle_event'] !== undefined;
   const isThisNode = choice.path === process.execPath;
-  if (isThisNode && program !== entry && isAtLeast(process.versions.node, SILENT_NODE)) {
-    Object.assign(process.env, env);
-    if (isUnderNpm) endWithNpm(() => process.kill(process.pid, 'SIGTERM'));
-    await runHere(program, args);
-    return;
-  }
-  const command = ['--disable-warning=ExperimentalWarning', '--disable-sigusr1', program, ...args];
+  const command = ['--disable-warning=ExperimentalWarning', '--disable-sigusr1', entry, ...args];
   // The profiler's SIGPROF would end the program that replaces this process.
   const isProfiled = process.env['NODE_OPTIONS']?.includes('--cpu-prof') ?? false;
   // Saves the memory of a second process. Only for the Node that is running: if a different one cannot start, this process reports why.
@@ -79,18 +67,6 @@ export async function launch(entry, args) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
-}
-
-/**
- * Runs a bundle in this process. Not for a source file: `import.meta.main` would be false in it.
- * @param {string} bundle
- * @param {readonly string[]} args
- */
-async function runHere(bundle, args) {
-  process.argv.splice(1, Infinity, bundle, ...args);
-  const { NODE_COMPILE_CACHE } = process.env;
-  if (NODE_COMPILE_CACHE) module.enableCompileCache(NODE_COMPILE_CACHE);
-  await import(pathToFileURL(bundle).href);
 }
 
 /**

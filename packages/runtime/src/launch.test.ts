@@ -3,23 +3,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-
-import { bundlePath, fileListPath } from './bundle.js';
-import { isAtLeast } from './choose-node.js';
-import { SILENT_NODE } from './launch.js';
+import { afterAll, describe, expect, it } from 'vitest';
 
 const LAUNCH = new URL('launch.js', import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-launch-'));
 const entry = join(folder, 'src/program.ts');
-const bundle = bundlePath(entry);
 const starter = join(folder, 'starter.mjs');
-for (const path of [entry, bundle]) mkdirSync(dirname(path));
+mkdirSync(dirname(entry));
 writeFileSync(
   starter,
   `import { launch } from ${JSON.stringify(LAUNCH)};\nawait launch(${JSON.stringify(entry)}, process.argv.slice(2));\n`,
 );
-afterEach(() => rmSync(fileListPath(bundle), { force: true }));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const WITHOUT_NPM = {
@@ -31,28 +25,20 @@ const WITHOUT_NPM = {
 const UNDER_NPM = { ...WITHOUT_NPM, npm_lifecycle_event: 'start' };
 const PROFILED = { ...WITHOUT_NPM, NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` };
 
-/** Under npm, a source file runs in a child process. Otherwise it replaces the launcher. A bundle runs in the launcher's process. */
+/** Under npm, the program runs in a child process. Otherwise it replaces the launcher. */
 const WAYS = [
-  ['a source file under npm', UNDER_NPM, writeSource],
-  ['a source file without npm', WITHOUT_NPM, writeSource],
-  ['a bundle under npm', UNDER_NPM, writeBundle],
-  ['a bundle without npm', WITHOUT_NPM, writeBundle],
+  ['npm', UNDER_NPM],
+  ['no npm', WITHOUT_NPM],
 ] as const;
 
-function writeSource(program: string): void {
+function write(program: string): void {
   writeFileSync(entry, `type OnlyInTypeScript = string;\n${program}`);
-}
-
-function writeBundle(program: string): void {
-  writeSource("throw new Error('not the bundle');");
-  writeFileSync(bundle, program);
-  writeFileSync(fileListPath(bundle), '[]');
 }
 
 const run = (env: NodeJS.ProcessEnv, ...args: string[]) =>
   spawnSync(process.execPath, [starter, ...args], { encoding: 'utf8', env });
 
-describe.for(WAYS)('launch with %s', ([, env, write]) => {
+describe.for(WAYS)('launch with %s', ([, env]) => {
   it('passes the arguments on and exits with the code of the program', () => {
     write('const [, , ...args] = process.argv; console.log(args.join()); process.exit(7);');
     expect(run(env, 'a', 'b')).toMatchObject({ stdout: 'a,b\n', stderr: '', status: 7, signal: null });
@@ -82,21 +68,17 @@ describe.for(WAYS)('launch with %s', ([, env, write]) => {
 });
 
 it.each([
-  ['a source file under npm', UNDER_NPM, writeSource, false],
-  ['a source file', WITHOUT_NPM, writeSource, true],
-  ['a bundle under npm', UNDER_NPM, writeBundle, isAtLeast(process.versions.node, SILENT_NODE)],
-  ['a source file under --cpu-prof', PROFILED, writeSource, false],
-])('%s runs in the process of the launcher where that is possible', (_name, env, write, isSame) => {
+  ['npm', UNDER_NPM, false],
+  ['no npm', WITHOUT_NPM, true],
+  ['--cpu-prof', PROFILED, false],
+])('with %s, the program replaces the launcher where that is possible', (_name, env, isSame) => {
   write('process.stdout.write(String(process.pid));');
   const { pid, stdout } = run(env);
   expect(stdout).toMatch(/^\d+$/);
   expect(Number(stdout) === pid).toBe(isSame);
 });
 
-it.each([
-  ['a source file', writeSource],
-  ['a bundle', writeBundle],
-])('%s gets SIGTERM when the shell of npm has exited', async (_name, write) => {
+it('a program gets SIGTERM when the shell of npm has exited', async () => {
   write(`
     process.on('SIGTERM', () => { console.log('ended'); process.exit(); });
     console.log('started');

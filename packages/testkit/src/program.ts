@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { bundleOf } from '@footbridge/runtime/bundle.js';
 import { compileCache } from '@footbridge/runtime/compile-cache.js';
 
+import { bundleOf } from './bundles.ts';
 import { Child } from './child.ts';
 import type { Exit } from './child.ts';
 

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 import type { MacosVersion } from '@footbridge/simulator/chat-db';
+import { bundleOf } from '../bundles.ts';
 import type { SystemProgram } from './system-commands.ts';
 
 const FULL_VERSIONS: Readonly<Record<MacosVersion, readonly [version: string, build: string]>> = {
@@ -36,7 +37,7 @@ export function writeCommands(home: string, macos: MacosVersion, controlUrl: str
   const folder = join(home, 'bin');
   mkdirSync(folder, { recursive: true });
   const [version, build] = FULL_VERSIONS[macos];
-  const main = (name: string) => fileURLToPath(new URL(`${name}-main.ts`, import.meta.url));
+  const main = (name: string) => bundleOf(fileURLToPath(new URL(`${name}-main.ts`, import.meta.url)));
   const cache = process.env['NODE_COMPILE_CACHE'];
   const node = `${cache === undefined ? '' : `env NODE_COMPILE_CACHE='${cache}' `}'${process.execPath}' --disable-warning=ExperimentalWarning`;
   const system = (name: SystemProgram) =>

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { bundleOf } from '../bundles.ts';
 import type { LoggedProgram } from './privacy-log.ts';
 
 /** Footbridge Agent.app, with its launcher or as an applet. */
@@ -78,7 +79,7 @@ export class LaunchedApp {
     }
     if (read('_CodeSignature/CodeResources') !== info)
       throw new Error('The signature of the applet is invalid');
-    const main = fileURLToPath(new URL('applet-main.ts', import.meta.url));
+    const main = bundleOf(fileURLToPath(new URL('applet-main.ts', import.meta.url)));
     return [process.execPath, main, join(app, 'Contents/Resources/Scripts/main.scpt')];
   }
 }
