@@ -82,7 +82,7 @@ function callsThatExist(): string[] {
     /\bapp\.(get|post|put|patch|delete)(?:<[^(]*>)?\(\s*'(\/[^']*)'/g,
   );
   const crm = sources('-calls{,-http}.ts').matchAll(/['`](\/con[^'`?]*)/g);
-  const control = readFileSync(join(ROOT, 'packages/agent/src/edges/control-port/calls.ts'), 'utf8');
+  const control = readFileSync(join(ROOT, 'packages/simulator/src/calls.ts'), 'utf8');
   const verbs = [...control.matchAll(/verb === '(\w+)'/g)].map(([, verb = '']) => `/people/{}/${verb}`);
   return [
     ...Object.entries(paths).flatMap(([path, methods]) =>

@@ -109,7 +109,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   media: ['protocol', 'runtime'],
   service: ['protocol', 'runtime', 'media', 'console', 'site'],
   maintenance: ['protocol', 'runtime', 'media', 'service/config', 'service/platform', 'service/relay/keys'],
-  agent: ['protocol', 'runtime', 'media'],
+  agent: ['protocol', 'runtime', 'media', 'simulator'],
   simulator: ['protocol', 'runtime'],
   kit: ['protocol'],
   'mac-launcher': [],

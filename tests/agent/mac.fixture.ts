@@ -2,8 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import { chatIdOf, chatRowOf } from '@footbridge/agent/ports/messages/chat-ids';
 import { DEFAULT_SETTINGS, startBlueBubbles } from '@footbridge/testkit/bluebubbles';
 import type { BlueBubblesFault, SimulatedBlueBubbles } from '@footbridge/testkit/bluebubbles';
+import type { SimulationView } from '@footbridge/simulator/simulation';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
@@ -15,7 +17,6 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 
 import { seenFromOutside } from './engine-agent.ts';
 import type { Engine, EngineAgent, EngineFault, EngineFixture, EngineOptions } from './engine-agent.ts';
-import { MacPeople } from './mac-people.ts';
 import { runAgent } from './running-agent.ts';
 import type { RunOptions } from './running-agent.ts';
 
@@ -66,6 +67,55 @@ export function useMac(engine: MacEngine, cleanup: Cleanup): EngineFixture {
       return mac.run(cleanup, options);
     },
   };
+}
+
+/** The first store of an agent. */
+const GENERATION = 1;
+const NOT_ON_IMESSAGE = 22;
+
+/** The people of a simulated Mac, with the calls of the control port of the simulation. Late files wait for `release`. */
+export class MacPeople {
+  readonly #macos: SimulatedMacos;
+  readonly #server: SimulatedBlueBubbles | undefined;
+
+  constructor(macos: SimulatedMacos, server?: SimulatedBlueBubbles) {
+    this.#macos = macos;
+    this.#server = server;
+  }
+
+  async play(path: string, body: object): Promise<object> {
+    const segments = path.split('/').filter(Boolean).map(decodeURIComponent);
+    if ('imessage' in body) return this.#change(segments[1] ?? '', body.imessage === true);
+    let isLate = false;
+    const onMac = JSON.parse(JSON.stringify(body), (key, value: unknown) => {
+      if (key === 'delayMs') isLate = true;
+      if (key === 'chatId') return chatRowOf(GENERATION, Number(value));
+      return key === 'delayMs' ? undefined : value;
+    }) as object;
+    if (isLate) await this.#macos.messages.holdFiles();
+    const played = await this.#macos.messages.play({ path: segments, body: onMac });
+    const { chatId, ...rest } = played as { chatId?: number };
+    return { ...rest, ...(chatId !== undefined && { chatId: chatIdOf(GENERATION, chatId) }) };
+  }
+
+  async view(): Promise<SimulationView> {
+    await this.#server?.control.settled();
+    await this.#macos.messages.settled();
+    const chats = await this.#macos.messages.conversations();
+    return {
+      macos: '26.1',
+      permissions: { accessibility: true, automation: true },
+      chats: chats.map((chat) => ({ ...chat, id: chatIdOf(GENERATION, chat.id) })),
+    };
+  }
+
+  async #change(person: string, imessage: boolean): Promise<object> {
+    const settings = { notOnIMessage: imessage ? [] : [person] };
+    await this.#macos.messages.configure(settings);
+    await this.#macos.messages.configureScreen({ sendError: imessage ? 0 : NOT_ON_IMESSAGE });
+    await this.#server?.control.configure(settings);
+    return {};
+  }
 }
 
 /** A simulated Mac that can run agents, one after the other. */

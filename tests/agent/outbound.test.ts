@@ -6,7 +6,7 @@ import { createCleanup } from '@footbridge/testkit/cleanup';
 import { until } from '@footbridge/testkit/until';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { MessageView } from '@footbridge/agent/ports/messages/simulation';
+import type { MessageView } from '@footbridge/simulator/simulation';
 import { always, serveFiles } from '@footbridge/testkit/file-server';
 import { SENDING_ENGINES } from './engine-agent.ts';
 import { useEngine } from './engine.fixture.ts';

@@ -4,7 +4,7 @@ import { startService } from '@footbridge/testkit/service';
 import { afterEach, expect, it } from 'vitest';
 
 import { MacAgent } from './mac-agent.ts';
-import { MacPeople } from './mac-people.ts';
+import { MacPeople } from './mac.fixture.ts';
 import { ANNA, BERT, person } from './running-agent.ts';
 
 const cleanup = createCleanup();

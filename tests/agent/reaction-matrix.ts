@@ -13,7 +13,7 @@ import { seeded } from '@footbridge/testkit/seeded';
 
 import type { JobDeps } from '@footbridge/agent/flows/outbound/job-deps';
 import { sendReaction } from '@footbridge/agent/flows/outbound/send-reaction';
-import { tapbackCode } from '@footbridge/agent/ports/messages/tapbacks';
+import { tapbackCode } from '@footbridge/protocol/tapbacks';
 import { ScreenInProcess } from '@footbridge/agent/ports/messages/macos/accessibility/screen-in-process.fixture';
 import type { JobOutcome } from '@footbridge/agent/outcome';
 

@@ -3,7 +3,7 @@ import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import { createCleanup } from '@footbridge/testkit/cleanup';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { ReactionView } from '@footbridge/agent/ports/messages/simulation';
+import type { ReactionView } from '@footbridge/simulator/simulation';
 import { always, serveFiles } from '@footbridge/testkit/file-server';
 import { SENDING_ENGINES } from './engine-agent.ts';
 import type { Engine, EngineAgent } from './engine-agent.ts';

@@ -7,7 +7,7 @@ import type { Agent, AgentDeps } from '@footbridge/agent/agent';
 import { readConfig } from '@footbridge/agent/config/config';
 import type { AgentConfig } from '@footbridge/agent/config/config';
 import type { Mac } from '@footbridge/agent/open/messages';
-import type { MessageView, SimulationView } from '@footbridge/agent/ports/messages/simulation';
+import type { MessageView, SimulationView } from '@footbridge/simulator/simulation';
 import { ScriptedService } from './scripted-service.ts';
 
 export type World = SimulationView & { readonly queue: number };

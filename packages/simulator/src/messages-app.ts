@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { MacosVersion } from './chat-db.ts';
+import { createSystemClock } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+
 import { copyRows, readRows } from './copy-rows.ts';
-import { MessagesStore, bodyRuns, storeDate } from './messages-store.ts';
-import type { ChatMembers, Columns, NewAttachment } from './messages-store.ts';
+import { MessagesStore, bodyColumns, bodyRuns, storeDate } from './messages-store.ts';
+import type { AttachmentRow, ChatMembers, Columns, NewAttachment } from './messages-store.ts';
 import type { BodyRun } from './typed-stream.ts';
 
 /** How long after its row each part of a message is written, in milliseconds. */
@@ -26,7 +28,7 @@ export interface Delays {
   readonly delivered: number;
 }
 
-export const NO_DELAYS: Delays = {
+const NO_DELAYS: Delays = {
   join: 0,
   body: 0,
   attachments: 0,
@@ -42,6 +44,8 @@ export interface NewMessage {
   readonly from: string;
   /** Default: the direct chat with the sender. */
   readonly chat?: ChatMembers;
+  /** The row of the chat, instead of its members. */
+  readonly chatRowid?: number;
   readonly text?: string;
   readonly service?: string;
   readonly attachments?: readonly NewAttachment[];
@@ -61,6 +65,8 @@ export interface NewMessage {
   readonly delays?: Partial<Delays>;
   /** The error of a failed send. */
   readonly error?: number;
+  /** How far an own message comes. `none`: its row stays unfinished. Default: `delivered`. */
+  readonly receipts?: 'none' | 'sent' | 'delivered';
 }
 
 export interface WrittenMessage {
@@ -77,6 +83,33 @@ export interface CompletedMessage {
   readonly joinedAt: number;
 }
 
+export interface AppOptions {
+  /** The folder of the store. Default: `Library/Messages` in the home directory. */
+  readonly folder?: string;
+  readonly clock?: Clock;
+  /**
+   * The store is read again after a restart: it keeps texts as plain text, only the newest row of a person's reactions to a part, and
+   * tables of the simulation for what `chat.db` has no place for.
+   */
+  readonly standalone?: boolean;
+}
+
+/** A message whose chat is known. */
+type PlacedMessage = NewMessage & { readonly chat: ChatMembers; readonly service: string };
+
+/** Columns of a message that are written later than its row. */
+interface LateColumns {
+  readonly after: number;
+  readonly columns: () => Columns;
+}
+
+interface Step {
+  readonly after?: number;
+  /** The write is that of a file, which `holdFiles` keeps back. */
+  readonly isFile?: boolean;
+  readonly write: () => void;
+}
+
 /**
  * Writes a `chat.db` the way Messages does: the row first; its join, body, attachments, files and receipts later, while other
  * messages arrive. Readers of the file see every intermediate state.
@@ -85,23 +118,43 @@ export class MessagesApp {
   readonly store: MessagesStore;
   /** The content of every message by its guid, for the screen: the store has it encoded. */
   readonly written = new Map<string, NewMessage & { readonly chat: ChatMembers }>();
-  readonly #delays: Delays;
+  readonly #clock: Clock;
+  readonly #standalone: boolean;
+  readonly #listeners = new Set<() => void>();
+  readonly #closing = new AbortController();
   readonly #pending = new Set<Promise<void>>();
   #held: PromiseWithResolvers<void> | undefined;
   #heldFiles: PromiseWithResolvers<void> | undefined;
   #completed: CompletedMessage[] = [];
 
-  constructor(home: string, macos: MacosVersion, delays: Partial<Delays> = {}) {
-    this.store = new MessagesStore(home, macos);
-    this.#delays = { ...NO_DELAYS, ...delays };
+  /** `macos` is the major version. */
+  constructor(home: string, macos: number, options: AppOptions = {}) {
+    this.#clock = options.clock ?? createSystemClock({ keepAlive: true });
+    this.#standalone = options.standalone ?? false;
+    this.store = new MessagesStore(home, macos, options);
   }
 
-  /** Inserts the row now and writes the rest after its delays. */
+  /** Calls the listener after each change. */
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Inserts the row now, with everything that has no delay, and writes the rest after its delays. */
   write(message: NewMessage): WrittenMessage {
-    const { from, service = 'iMessage', columns = {} } = message;
-    const own = from === 'me';
-    const members = message.chat ?? { members: [from], service };
-    const chat = this.store.chat(members);
+    return this.#change(() => this.#write(message));
+  }
+
+  #write(given: NewMessage): WrittenMessage {
+    const { chatRowid, guid = randomUUID().toUpperCase() } = given;
+    const known = chatRowid === undefined ? undefined : this.store.chatRow(chatRowid);
+    const service = given.service ?? known?.service ?? 'iMessage';
+    const chat = known ?? given.chat ?? { members: [given.from], service };
+    const message = { ...given, service, chat };
+    const own = message.from === 'me';
+    const chatRow = chatRowid ?? this.store.chat(chat);
+    const [body, lateBody] = this.#due(this.#body(message, guid));
+    const [receipts, lateReceipts] = this.#due(this.#receipts(message));
     const row = this.store.message(
       {
         service,
@@ -110,18 +163,21 @@ export class MessagesApp {
         handle_id: this.#handleOf(message),
         cache_has_attachments: (message.attachments ?? []).length > 0 ? 1 : 0,
         ...(message.date !== undefined && { date: storeDate(message.date) }),
-        ...columns,
+        ...message.columns,
+        ...body,
+        ...receipts,
       },
-      message.guid,
+      guid,
     );
-    this.written.set(row.guid, { ...message, chat: members });
-    this.#track(this.#complete(message, row.guid, this.store.guidOf('chat', chat)));
-    return { ...row, chatRowid: chat };
+    if (!this.#standalone) this.written.set(guid, message);
+    this.#complete(message, guid, this.store.guidOf('chat', chatRow), lateBody);
+    void this.#run(this.#columnSteps(guid, lateReceipts));
+    return { ...row, chatRowid: chatRow };
   }
 
   /** Makes a write after a delay. `settled` waits for it. */
   later(ms: number, write: () => void): void {
-    this.#track(this.#after(ms, write));
+    void this.#run([{ after: ms, write }]);
   }
 
   /** Keeps scheduled writes back until `release`, so that a test can look at rows that are not complete. */
@@ -152,25 +208,45 @@ export class MessagesApp {
   }
 
   /** A reaction to a message, as a row of its own. */
-  react(reaction: {
-    from: string;
-    target: string;
-    code: number;
-    part?: number;
-    emoji?: string;
-    chat?: ChatMembers;
-    delays?: Partial<Delays>;
-  }): WrittenMessage {
+  react(
+    reaction: Pick<
+      NewMessage,
+      'from' | 'chat' | 'chatRowid' | 'service' | 'text' | 'attachments' | 'delays'
+    > & {
+      readonly target: string;
+      readonly code: number;
+      readonly part?: number;
+      readonly emoji?: string;
+    },
+  ): WrittenMessage {
     const { target, code, part = 0, emoji, ...message } = reaction;
-    return this.write({
-      ...message,
-      text: 'Reacted to a message',
-      columns: {
-        associated_message_guid: `p:${part}/${target}`,
-        associated_message_type: code,
-        associated_message_emoji: emoji ?? null,
-      },
+    const associated_message_guid = `p:${part}/${target}`;
+    return this.#change(() => {
+      if (this.#standalone) this.store.deleteTapbacks(message.from, associated_message_guid);
+      return this.#write({
+        text: 'Reacted to a message',
+        ...message,
+        columns: {
+          associated_message_guid,
+          associated_message_type: code,
+          associated_message_emoji: emoji ?? null,
+        },
+      });
     });
+  }
+
+  /** The sender edits a message, which keeps its row. */
+  edit(guid: string, text: string): void {
+    const body = bodyColumns(bodyRuns(text), this.#standalone ? 'text' : 'attributed');
+    this.change({ guid, columns: { ...this.#edited(), ...body } });
+    const written = this.written.get(guid);
+    if (written !== undefined) this.written.set(guid, { ...written, text });
+  }
+
+  /** The sender unsends a message, which keeps its row. */
+  unsend(guid: string): void {
+    const columns = { ...this.#edited(), attributedBody: null, text: null, part_count: 0 };
+    this.change({ guid, columns: { ...columns, message_summary_info: FIRST_PART_RETRACTED } });
   }
 
   /** The row that macOS 26 writes when a group is addressed under a wrong id: it belongs to no chat and was never sent. */
@@ -183,7 +259,7 @@ export class MessagesApp {
   change({ guid, columns }: { guid: string; columns: Columns }): void {
     const rowid = this.store.rowidOf('message', guid);
     if (rowid === undefined) throw new Error(`No message ${guid}`);
-    this.store.update('message', rowid, columns);
+    this.#change(() => this.store.update('message', rowid, columns));
   }
 
   /** Moves the WAL into the database and empties it, as Messages does now and then. */
@@ -200,7 +276,7 @@ export class MessagesApp {
   /** Holds an exclusive lock. */
   async lock({ ms }: { ms: number }): Promise<void> {
     this.store.db.exec('BEGIN IMMEDIATE');
-    await sleep(ms);
+    await this.#clock.sleep(ms);
     this.store.db.exec('COMMIT');
   }
 
@@ -242,11 +318,13 @@ export class MessagesApp {
 
   /** Removes the store. */
   remove(): void {
-    this.close();
+    if (this.store.db.isOpen) this.store.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.store.path + suffix, { force: true });
   }
 
   close(): void {
+    this.#closing.abort();
+    this.#listeners.clear();
     if (this.store.db.isOpen) this.store.close();
   }
 
@@ -269,35 +347,85 @@ export class MessagesApp {
     if (reopen) this.store.reopen();
   }
 
-  #track(work: Promise<void>): void {
-    const tracked = work.finally(() => this.#pending.delete(tracked));
-    this.#pending.add(tracked);
+  #change<T>(work: () => T): T {
+    const result = this.store.atomically(work);
+    for (const listener of this.#listeners) listener();
+    return result;
+  }
+
+  #edited(): Columns {
+    return { date_edited: storeDate(this.#clock.now()) };
   }
 
   /** By guid: the rows can get other ids in the meantime. In a store that lacks the message nothing is written. */
-  async #complete(message: NewMessage, guid: string, chatGuid: string): Promise<void> {
-    const delays = { ...this.#delays, ...message.delays };
+  #complete(message: PlacedMessage, guid: string, chatGuid: string, lateBody: readonly LateColumns[]): void {
+    const delays = { ...NO_DELAYS, ...message.delays };
     let joinedAt = 0;
-    const content = Promise.all([
-      this.#after(delays.join, () => {
-        this.#writeJoins(message, guid, chatGuid);
-        joinedAt = Date.now();
-      }),
-      this.#after(delays.body, () => this.#writeBody(message, guid)),
-      this.#writeAttachments(message, guid, delays),
-    ]).then(() => void this.#completed.push({ guid, at: Date.now(), joinedAt }));
-    await Promise.all([
-      content,
-      message.linkPreview === true &&
-        this.#after(delays.preview, () => this.#writePreview(message, guid, chatGuid)),
-      message.from === 'me' && this.#writeReceipts(message, guid, delays),
-    ]);
+    const writeJoins = (): void => {
+      this.#writeJoins(message, guid, chatGuid);
+      joinedAt = this.#clock.now();
+    };
+    const content = [
+      this.#run([{ after: delays.join, write: writeJoins }]),
+      this.#run(this.#columnSteps(guid, lateBody)),
+      ...this.#attachments(message, guid, delays).map((steps) => this.#run(steps)),
+    ].filter((waits) => waits !== undefined);
+    const complete = (): void => void this.#completed.push({ guid, at: this.#clock.now(), joinedAt });
+    if (content.length === 0) complete();
+    else void this.#track(Promise.all(content).then(complete));
+    if (message.linkPreview === true)
+      void this.#run([{ after: delays.preview, write: () => this.#writePreview(message, guid, chatGuid) }]);
+  }
+
+  /** Returns the columns that are written with the row, and those that are written later. */
+  #due(steps: readonly LateColumns[]): [columns: Columns, later: readonly LateColumns[]] {
+    const late = steps.findIndex(({ after }) => after > 0 || this.#held !== undefined);
+    const due = late < 0 ? steps : steps.slice(0, late);
+    return [Object.assign({}, ...due.map(({ columns }) => columns())), late < 0 ? [] : steps.slice(late)];
+  }
+
+  #columnSteps(guid: string, late: readonly LateColumns[]): Step[] {
+    return late.map(({ after, columns }) => ({
+      after,
+      write: () => {
+        const rowid = this.store.rowidOf('message', guid);
+        if (rowid !== undefined) this.store.update('message', rowid, columns());
+      },
+    }));
+  }
+
+  /** Makes writes one after another. Those that need not wait are made before it returns; returns when the others will be. */
+  #run(steps: readonly Step[]): Promise<void> | undefined {
+    const index = steps.findIndex(
+      ({ after = 0, isFile }) =>
+        after > 0 || this.#held !== undefined || (isFile === true && this.#heldFiles !== undefined),
+    );
+    const now = index < 0 ? steps : steps.slice(0, index);
+    for (const { write } of now) write();
+    return index < 0 ? undefined : this.#track(this.#runLater(steps.slice(index)));
+  }
+
+  async #runLater(steps: readonly Step[]): Promise<void> {
+    const { signal } = this.#closing;
+    for (const { after = 0, isFile, write } of steps) {
+      if (after > 0) await this.#clock.sleep(after, signal);
+      while (this.#held !== undefined) await this.#held.promise;
+      if (isFile === true) await this.#heldFiles?.promise;
+      if (signal.aborted) return;
+      this.#change(write);
+    }
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const tracked = work.finally(() => this.#pending.delete(tracked));
+    this.#pending.add(tracked);
+    return tracked;
   }
 
   /** An own row in a direct chat has the handle of the recipient: only is_from_me gives the direction. */
-  #handleOf({ from, chat, service = 'iMessage' }: NewMessage): number {
+  #handleOf({ from, chat, service }: PlacedMessage): number {
     if (from !== 'me') return this.store.handle(from, service);
-    const [recipient, ...others] = chat?.members ?? [];
+    const [recipient, ...others] = chat.members;
     return recipient === undefined || others.length > 0 ? 0 : this.store.handle(recipient, service);
   }
 
@@ -308,34 +436,40 @@ export class MessagesApp {
     if (joins === 2) this.store.join(this.store.chat({ members: ['+15550009999'], service: 'SMS' }), rowid);
   }
 
-  #writeBody(message: NewMessage, guid: string): void {
-    const { text = '', attachments = [], bodyForm = 'attributed' } = message;
-    const rowid = this.store.rowidOf('message', guid);
-    if (bodyForm === 'none' || rowid === undefined) return;
+  #body(message: PlacedMessage, guid: string): LateColumns[] {
+    const { text = '', attachments = [], bodyForm = this.#standalone ? 'text' : 'attributed' } = message;
+    if (bodyForm === 'none') return [];
     const files = attachments.map((_, index) => ({ guid: attachmentGuid(guid, index) }));
-    this.store.body(rowid, message.runs ?? bodyRuns(text, files), bodyForm);
+    const columns = (): Columns => bodyColumns(message.runs ?? bodyRuns(text, files), bodyForm);
+    return [{ after: message.delays?.body ?? 0, columns }];
   }
 
-  async #writeAttachments(message: NewMessage, guid: string, delays: Delays): Promise<void> {
-    const { attachments = [] } = message;
-    if (attachments.length === 0) return;
-    await this.#wait(delays.attachments);
-    for (const [index, attachment] of attachments.entries()) {
-      const rowid = this.store.rowidOf('message', guid);
-      if (rowid === undefined) return;
-      const row = this.store.attachment(rowid, guid, index, attachment);
-      await this.#wait(delays.file);
-      await this.#heldFiles?.promise;
-      this.store.writeFile(row.file, attachment.base64);
-      await this.#wait(delays.transfer);
-      const present = this.store.rowidOf('attachment', row.guid);
-      if (present !== undefined) this.store.finishTransfer(present);
-    }
+  /** The attachment rows, their files and their states. */
+  #attachments({ attachments = [] }: NewMessage, guid: string, delays: Delays): Step[][] {
+    return attachments.map((attachment, index) => {
+      let row: AttachmentRow | undefined;
+      const insert = (): void => {
+        const rowid = this.store.rowidOf('message', guid);
+        if (rowid !== undefined) row = this.store.attachment(rowid, guid, index, attachment);
+      };
+      const writeFile = (): void => {
+        if (row !== undefined) this.store.writeFile(row.file, attachment);
+      };
+      const finish = (): void => {
+        const present = this.store.rowidOf('attachment', attachmentGuid(guid, index));
+        if (present !== undefined) this.store.finishTransfer(present);
+      };
+      return [
+        { after: delays.attachments, write: insert },
+        { after: delays.file, isFile: true, write: writeFile },
+        { after: attachment.delayMs ?? delays.transfer, write: finish },
+      ];
+    });
   }
 
   /** The preview has a body with the link, a payload, and an attachment that is not for people. */
-  #writePreview(message: NewMessage, guid: string, chatGuid: string): void {
-    const { from, text = '', service = 'iMessage' } = message;
+  #writePreview(message: PlacedMessage, guid: string, chatGuid: string): void {
+    const { from, text = '', service } = message;
     const chat = this.store.rowidOf('chat', chatGuid);
     if (chat === undefined) return;
     const preview = this.store.message({
@@ -346,42 +480,39 @@ export class MessagesApp {
       payload_data: Buffer.from('bplist00'),
       reply_to_guid: guid,
       cache_has_attachments: 1,
+      ...bodyColumns(bodyRuns(/https?:\S+/.exec(text)?.[0] ?? text)),
     });
     this.store.join(chat, preview.rowid);
-    this.store.body(preview.rowid, bodyRuns(/https?:\S+/.exec(text)?.[0] ?? text));
     const file = { name: `${preview.guid}.pluginPayloadAttachment`, mime: '', base64: 'AAAA' };
     const row = this.store.attachment(preview.rowid, preview.guid, 0, {
       ...file,
       columns: { hide_attachment: 1, mime_type: null },
     });
-    this.store.writeFile(row.file, file.base64);
+    this.store.writeFile(row.file, file);
     this.store.finishTransfer(row.rowid);
   }
 
-  async #wait(ms: number): Promise<void> {
-    if (ms > 0) await sleep(ms);
-    while (this.#held !== undefined) await this.#held.promise;
-  }
-
-  async #after(ms: number, write: () => void): Promise<void> {
-    await this.#wait(ms);
-    write();
-  }
-
-  async #writeReceipts(message: NewMessage, guid: string, delays: Delays): Promise<void> {
-    const { error = 0, service = 'iMessage', chat } = message;
-    const update = (columns: Columns): void => {
-      const rowid = this.store.rowidOf('message', guid);
-      if (rowid !== undefined) this.store.update('message', rowid, columns);
+  #receipts(message: PlacedMessage): LateColumns[] {
+    const { from, error = 0, service, chat, receipts = 'delivered', delays = {} } = message;
+    if (from !== 'me' || receipts === 'none') return [];
+    const sent = {
+      after: delays.sent ?? 0,
+      columns: () => ({ is_finished: 1, is_sent: error === 0 ? 1 : 0, error }),
     };
-    await this.#wait(delays.sent);
-    update({ is_finished: 1, is_sent: error === 0 ? 1 : 0, error });
     // Only direct iMessage chats have delivery receipts.
-    if (error !== 0 || service !== 'iMessage' || (chat?.members.length ?? 1) > 1) return;
-    await this.#wait(delays.delivered);
-    update({ is_delivered: 1, date_delivered: storeDate(Date.now()) });
+    const hasReceipt = error === 0 && service === 'iMessage' && chat.members.length <= 1;
+    if (receipts === 'sent' || !hasReceipt) return [sent];
+    const columns = () => ({ is_delivered: 1, date_delivered: storeDate(this.#clock.now()) });
+    return [sent, { after: delays.delivered ?? 0, columns }];
   }
 }
+
+/** The binary property list `{ rp: [0] }`: the first part was unsent. */
+const FIRST_PART_RETRACTED = Buffer.concat([
+  Buffer.from('bplist00'),
+  Buffer.from('d10102527270a1031000080b0e10', 'hex'),
+  Buffer.from(`${'00'.repeat(6)}0101${'00'.repeat(7)}04${'00'.repeat(8)}${'00'.repeat(7)}12`, 'hex'),
+]);
 
 function attachmentGuid(messageGuid: string, index: number): string {
   return `at_${index}_${messageGuid}`;

@@ -5,6 +5,7 @@ import { asDeviceId, asLocationId } from '@footbridge/protocol/ids';
 import { parseQuietHours } from '@footbridge/runtime/quiet-hours';
 import { SettingError } from '@footbridge/runtime/settings';
 import type { Setting } from '@footbridge/runtime/settings';
+import { isMacosVersion, MACOS_VERSION_RULE } from '@footbridge/simulator/simulation';
 
 import { loopbackOrigin } from './loopback-origin.ts';
 
@@ -152,9 +153,7 @@ export const SETTINGS = {
   ),
   macos: text('FOOTBRIDGE_MACOS', '--macos <version>', 'macOS version to simulate', {
     fallback: '26.1',
-    parse: checked('must be a version from 12 to 99, such as 26.1', (value) =>
-      /^(1[2-9]|[2-9]\d)(\.\d{1,3}){0,2}$/.test(value) ? value : undefined,
-    ),
+    parse: checked(MACOS_VERSION_RULE, (value) => (isMacosVersion(value) ? value : undefined)),
   }),
   controlPort: count(
     'FOOTBRIDGE_CONTROL_PORT',

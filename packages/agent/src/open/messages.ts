@@ -24,9 +24,6 @@ import { passwordFileOf } from './bluebubbles.ts';
 
 export type BlueBubblesLimits = Limits;
 
-/** The address that the simulated Mac sends from. */
-const OWN_HANDLE = '+15550100000';
-
 /** The Mac that the agent runs on. */
 export interface Mac {
   readonly home: string;
@@ -57,7 +54,6 @@ export function simulateMessages(
   const messages = new SimulatedMessages({
     dir: join(config.dataDir, 'simulated-messages'),
     macos: config.macos,
-    ownHandle: OWN_HANDLE,
     memory,
     guard: guardOf(suspects),
     clock,

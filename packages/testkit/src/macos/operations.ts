@@ -1,3 +1,8 @@
+import { playPeople } from '@footbridge/simulator/calls';
+import { Conversations } from '@footbridge/simulator/conversations';
+import { JsonBody } from '@footbridge/simulator/json-body';
+import { SimulatedPeople } from '@footbridge/simulator/people';
+
 import type { ScreenCalls } from './accessibility/bridge.ts';
 import type { Screen } from './accessibility/screen.ts';
 import type { AppleEvents } from './apple-events.ts';
@@ -24,9 +29,15 @@ export function operationsOf(
 ) {
   const { privacy, app: agentApp } = machine;
   const calls: ProgramCall[] = [];
+  const people = new SimulatedPeople(app, { idOf: (rowid) => rowid, rowOf: (chatId) => chatId });
   return {
     write: app.write.bind(app),
     react: app.react.bind(app),
+    /** Carries out a call of the control port of the simulation: `people/HANDLE/say`. The id of a chat is its row. */
+    play: ({ path, body }: { path: readonly string[]; body: object }) =>
+      playPeople(path, new JsonBody(body), people),
+    /** Returns every chat with its messages as they appear on screen. */
+    conversations: () => new Conversations(app).view(),
     /** Creates a group without messages and returns its row id. */
     group: (members: ChatMembers) => app.store.chat(members),
     ghost: ({ chatIdentifier }: { chatIdentifier: string }) => app.ghost(chatIdentifier),

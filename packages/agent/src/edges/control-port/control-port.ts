@@ -4,12 +4,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Log } from '@footbridge/runtime/log';
 import { createServer } from '@footbridge/runtime/node-http';
 import { readBounded } from '@footbridge/runtime/read-bounded';
+import { handleCall } from '@footbridge/simulator/calls';
+import { BadRequestError } from '@footbridge/simulator/json-body';
 
 import { ControlPortError } from '../../errors.ts';
-import { SimulationError } from '../../ports/messages/simulation.ts';
-import type { Simulation } from '../../ports/messages/simulation.ts';
-import { handleCall } from './calls.ts';
-import { BadRequestError } from './json-body.ts';
+import { SimulationError } from '@footbridge/simulator/simulation';
+import type { Simulation } from '@footbridge/simulator/simulation';
 
 const MAX_BODY_BYTES = 150 * 1024 * 1024;
 

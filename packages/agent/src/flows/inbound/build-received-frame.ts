@@ -2,9 +2,9 @@ import { MAX_RECEIVED_ATTACHMENTS, MAX_FRAME_BYTES, MAX_TEXT_UNITS } from '@foot
 import type { MessageReceivedFrame } from '@footbridge/protocol/frames';
 import type { Animation, InboundReaction, InboundSticker } from '@footbridge/protocol/metadata';
 
-import { EFFECTS } from '../../ports/messages/effects.ts';
+import { EFFECTS } from '@footbridge/protocol/effects';
 import type { Chat, StoredAttachment, StoredRow, StoredTapback } from '../../ports/messages/messages.ts';
-import { readTapbackCode } from '../../ports/messages/tapbacks.ts';
+import { readTapbackCode } from '@footbridge/protocol/tapbacks';
 
 /** Leaves room for the other fields of the frame. */
 const MAX_TEXT_BYTES = MAX_FRAME_BYTES - 96 * 1024;

@@ -1,4 +1,4 @@
-import { findEffect } from '../../ports/messages/effects.ts';
+import { findEffect } from '@footbridge/protocol/effects';
 import type { Destination, Messages, MessageStore } from '../../ports/messages/messages.ts';
 import { attachmentFetchers } from './fetch-attachments.ts';
 import type { ParsedRequest } from './read-request.ts';

@@ -2,7 +2,7 @@ import type { OutboundReaction } from '@footbridge/protocol/reactions';
 
 import { majorOf, MIN_MACOS } from '../../ports/messages/feature-versions.ts';
 import type { Environment, LocalFile, OwnReaction, TapbackPress } from '../../ports/messages/messages.ts';
-import { stripTargetPrefix, targetPart } from '../../ports/messages/tapbacks.ts';
+import { stripTargetPrefix, targetPart } from '@footbridge/protocol/tapbacks';
 import { findRequiredChat } from './find-chat.ts';
 import type { ParsedRequest } from './read-request.ts';
 import { checkUiAutomation } from './check-ui-automation.ts';

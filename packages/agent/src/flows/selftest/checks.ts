@@ -1,7 +1,7 @@
 import type { Clock } from '@footbridge/runtime/clock';
 
-import { EFFECTS } from '../../ports/messages/effects.ts';
-import type { Effect } from '../../ports/messages/effects.ts';
+import { EFFECTS } from '@footbridge/protocol/effects';
+import type { Effect } from '@footbridge/protocol/effects';
 import { FILE_FOLDERS } from '../../ports/messages/messages.ts';
 import type {
   LocalFile,

@@ -23,7 +23,7 @@ import { Statements } from './statements.ts';
 import { rowShapeOf, tablesOf } from './store-shape.ts';
 import { rememberedGeneration, StoreGeneration } from './store-generation.ts';
 import type { StoreMemory } from './store-generation.ts';
-import { readTapbackCode, targetsOf } from './tapbacks.ts';
+import { readTapbackCode, targetsOf } from '@footbridge/protocol/tapbacks';
 
 export interface ChatDbOptions {
   /** Returns an id of the file that differs after it was replaced. */

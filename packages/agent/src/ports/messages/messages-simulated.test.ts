@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { systemClock } from '@footbridge/runtime/clock';
 import { createCleanup } from '@footbridge/testkit/cleanup';
@@ -19,7 +20,7 @@ let made = 0;
 const memories = new Map<string, string>();
 function open(macos: string, dir = join(folder, String((made += 1)))): SimulatedMessages {
   const memory = { load: () => memories.get(dir), save: (value: string) => void memories.set(dir, value) };
-  return new SimulatedMessages({ dir, macos, ownHandle: '+15550100000', memory, clock: systemClock });
+  return new SimulatedMessages({ dir, macos, memory, clock: systemClock });
 }
 
 describe.each(['12.7', '14.8', '15.6', '26.1'])('the simulated Messages of macOS %s', (macos) => {
@@ -42,12 +43,33 @@ describe.each([13, 26] as const)('the simulated Messages on a real store of macO
       new SimulatedMessages({
         dir: join(macos.home, 'Library/Messages'),
         macos: `${version}.6`,
-        ownHandle: '+15550100000',
         memory,
         clock: systemClock,
       }),
   );
 });
+
+/** A store as the previous version wrote it, with one message. */
+const PREVIOUS_STORE = `
+  CREATE TABLE handle (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, service TEXT NOT NULL,
+    uncanonicalized_id TEXT, UNIQUE (id, service));
+  CREATE TABLE chat (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, guid TEXT UNIQUE NOT NULL, style INTEGER, state INTEGER,
+    chat_identifier TEXT, service_name TEXT, room_name TEXT, display_name TEXT, is_filtered INTEGER DEFAULT 0);
+  CREATE TABLE message (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, guid TEXT UNIQUE NOT NULL, text TEXT,
+    handle_id INTEGER DEFAULT 0, service TEXT, error INTEGER DEFAULT 0, date INTEGER, is_finished INTEGER DEFAULT 0,
+    is_from_me INTEGER DEFAULT 0, item_type INTEGER DEFAULT 0);
+  CREATE TABLE chat_message_join (chat_id INTEGER, message_id INTEGER, message_date INTEGER DEFAULT 0,
+    PRIMARY KEY (chat_id, message_id));
+  CREATE TABLE chat_handle_join (chat_id INTEGER, handle_id INTEGER, UNIQUE (chat_id, handle_id));
+  CREATE TABLE attachment (ROWID INTEGER PRIMARY KEY AUTOINCREMENT, guid TEXT UNIQUE NOT NULL, filename TEXT);
+  CREATE TABLE message_attachment_join (message_id INTEGER, attachment_id INTEGER, UNIQUE (message_id, attachment_id));
+  CREATE TABLE simulated_setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+  INSERT INTO handle (id, service) VALUES ('+15550100001', 'iMessage');
+  INSERT INTO chat (guid, style, chat_identifier, service_name) VALUES ('any;-;+15550100001', 45, '+15550100001', 'iMessage');
+  INSERT INTO chat_handle_join VALUES (1, 1);
+  INSERT INTO message (guid, text, handle_id, service, date) VALUES ('A', 'Hello', 1, 'iMessage', 790000000000000000);
+  INSERT INTO chat_message_join VALUES (1, 1, 790000000000000000);
+`;
 
 describe('the simulation', () => {
   const ANNA = '+15550100001';
@@ -65,6 +87,21 @@ describe('the simulation', () => {
     expect(second.store.generation()).toBe(generation);
     expect(second.store.rowByGuid(guid)?.chatId).toBe(chatId);
     second.close();
+  });
+
+  it('opens a store of the version before, whose tables had fewer columns', () => {
+    const dir = join(folder, 'of-the-version-before');
+    mkdirSync(dir);
+    const old = new DatabaseSync(join(dir, 'chat.db'));
+    old.exec(PREVIOUS_STORE);
+    old.close();
+    const simulation = open('26.1', dir);
+    expect(simulation.people.say(ANNA, { text: 'Again' })).toMatchObject({ chatId: 2 ** 32 + 1 });
+    expect(simulation.view().chats).toMatchObject([
+      { recipients: [ANNA], messages: [{ text: 'Hello' }, { text: 'Again' }] },
+    ]);
+    expect(simulation.store.rowsAfter(0, 10).map(({ text }) => text)).toEqual(['Hello', 'Again']);
+    simulation.close();
   });
 
   it('keeps only the newest row of a reaction', () => {

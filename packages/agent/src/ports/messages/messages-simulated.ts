@@ -3,6 +3,27 @@ import { readFileSync } from 'node:fs';
 import { codeEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { Clock } from '@footbridge/runtime/clock';
+import { Conversations } from '@footbridge/simulator/conversations';
+import { MessagesApp } from '@footbridge/simulator/messages-app';
+import type { NewMessage } from '@footbridge/simulator/messages-app';
+import type { NewAttachment } from '@footbridge/simulator/messages-store';
+import { SimulatedPeople } from '@footbridge/simulator/people';
+import { OUTCOME_UNKNOWN } from '@footbridge/simulator/simulation';
+import type {
+  Fault,
+  FaultCode,
+  JobKind,
+  Simulation,
+  SimulationChange,
+  SimulationView,
+} from '@footbridge/simulator/simulation';
+import { tapbackText } from '@footbridge/simulator/tapback-texts';
+import { tapbackCode } from '@footbridge/protocol/tapbacks';
+
+import { chatIdOf, chatRowOf } from './chat-ids.ts';
+import { capabilitiesSince } from './feature-versions.ts';
+import { findOutcome, NOT_ON_IMESSAGE } from './find-outcome.ts';
+import { MacStore } from './macos/mac-store.ts';
 
 import type {
   Destination,
@@ -10,7 +31,6 @@ import type {
   ExpectedMessage,
   LocalFile,
   Messages,
-  MessageStore,
   OutgoingMessage,
   Permission,
   PermissionState,
@@ -19,23 +39,7 @@ import type {
   StoredAttachment,
   TapbackPress,
 } from './messages.ts';
-import { findOutcome, NOT_ON_IMESSAGE } from './find-outcome.ts';
-import { capabilitiesSince } from './feature-versions.ts';
-import { SimulatedPeople } from './simulated-people.ts';
-import { SimulatedStore } from './simulated-store.ts';
 import type { StoreMemory } from './store-generation.ts';
-import type { NewAttachment } from './simulated-store.ts';
-import { viewChats } from './simulated-view.ts';
-import { OUTCOME_UNKNOWN } from './simulation.ts';
-import type {
-  Fault,
-  FaultCode,
-  JobKind,
-  Simulation,
-  SimulationChange,
-  SimulationView,
-} from './simulation.ts';
-import { tapbackText } from './tapback-texts.ts';
 import { failed } from '../../outcome.ts';
 import type { Failed, Outcome } from '../../outcome.ts';
 
@@ -43,7 +47,6 @@ export interface SimulationOptions {
   /** The simulation persists in this folder. */
   readonly dir: string;
   readonly macos: string;
-  readonly ownHandle: string;
   readonly memory: StoreMemory;
   readonly guard?: RowGuard | undefined;
   readonly clock: Clock;
@@ -56,33 +59,39 @@ const SEND_FAILED = 4;
 const PRESSED_WITHOUT_EFFECT: ReadonlySet<string> = new Set(['EMOJI_NOT_IN_RECENTS', 'STICKER_NOT_FEASIBLE']);
 
 /**
- * A simulated Messages: a store with the schema of the real one, people on the other side, and faults on request.
- * Chats and messages persist; permissions, delay and faults do not.
+ * Sends through a simulated Messages, with faults on request, and reads its store as on a Mac. Chats and messages persist; permissions,
+ * delay and faults do not.
  */
 export class SimulatedMessages implements Messages, Simulation {
   readonly people: SimulatedPeople;
-  readonly #store: SimulatedStore;
+  readonly store: MacStore;
+  readonly #app: MessagesApp;
   readonly #clock: Clock;
-  readonly #listeners = new Set<() => void>();
+  #macos: string;
   #faults: Fault[] = [];
   #permissions = { accessibility: true, automation: true };
   #delayMs = 0;
   #delayChanged = new AbortController();
 
-  constructor(options: SimulationOptions) {
-    this.#clock = options.clock;
-    this.#store = new SimulatedStore(options, () => options.clock.now());
-    this.people = new SimulatedPeople(this.#store, options.clock, () => this.#changed());
-  }
-
-  get store(): MessageStore {
-    return this.#store.chats;
+  constructor({ dir, macos, memory, guard, clock }: SimulationOptions) {
+    this.#clock = clock;
+    this.#macos = macos;
+    this.#app = new MessagesApp(dir, majorOf(macos), {
+      folder: dir,
+      clock,
+      standalone: true,
+    });
+    this.store = new MacStore({ home: dir, messages: dir }, memory, guard);
+    this.people = new SimulatedPeople(this.#app, {
+      idOf: (rowid) => chatIdOf(this.store.generation(), rowid),
+      rowOf: (chatId) => chatRowOf(this.store.generation(), chatId),
+    });
   }
 
   environment(): Environment {
     const { accessibility, automation } = this.#permissions;
     return {
-      macos: this.#store.macos,
+      macos: this.#macos,
       accessibility,
       automation,
       report: {
@@ -94,7 +103,7 @@ export class SimulatedMessages implements Messages, Simulation {
   }
 
   capabilities(): readonly string[] {
-    return capabilitiesSince(this.#store.macos);
+    return capabilitiesSince(this.#macos);
   }
 
   outcomeOf(message: ExpectedMessage, destination: Destination, since: number): Promise<Outcome> {
@@ -110,42 +119,27 @@ export class SimulatedMessages implements Messages, Simulation {
     await this.#waitDelay();
     if (fault !== undefined && fault !== OUTCOME_UNKNOWN && fault !== 'IMESSAGE_ERROR')
       return injected(fault);
-    const chatId = this.#find(destination);
-    if (typeof chatId !== 'number') return chatId;
-    const chat = this.#store.chats.chat(chatId);
-    const service = chat?.service ?? 'iMessage';
-    const guid = this.#store.insert({
-      chatId,
+    const chatRowid = this.#find(destination);
+    if (typeof chatRowid !== 'number') return chatRowid;
+    const { service = 'iMessage', members = [] } = this.#app.store.chatRow(chatRowid) ?? {};
+    const isReachable = service !== 'iMessage' || members.every((one) => this.#app.store.hasIMessage(one));
+    const error = isReachable ? (fault === 'IMESSAGE_ERROR' ? SEND_FAILED : 0) : NOT_ON_IMESSAGE;
+    const { guid } = this.#app.write({
       from: 'me',
+      chatRowid,
       service,
-      text: message.kind === 'text' ? message.text : '',
-      finished: false,
-      voice: message.kind === 'voice',
-      ...(message.kind === 'text'
-        ? { effect: message.effect, replyTo: message.replyTo }
-        : { attachments: [outgoing(message)] }),
+      error,
+      ...(fault === OUTCOME_UNKNOWN && { receipts: 'none' }),
+      ...contentOf(message),
     });
-    this.#changed();
-    if (fault === OUTCOME_UNKNOWN) {
+    if (fault === OUTCOME_UNKNOWN)
       return { state: 'unknown', code: 'TIMEOUT', message: 'Messages stopped responding during the send' };
-    }
-    const unreachable =
-      service === 'iMessage' && (chat?.recipients ?? []).some((handle) => !this.#store.hasIMessage(handle));
-    if (fault === 'IMESSAGE_ERROR' || unreachable) {
-      const error = unreachable ? NOT_ON_IMESSAGE : SEND_FAILED;
-      this.#store.finish(guid, { sent: false, delivered: false, error });
-      this.#changed();
-      return error === NOT_ON_IMESSAGE
-        ? { ...failed('IMESSAGE_ERROR', 'error 22: the recipient is not on iMessage'), notOnIMessage: true }
-        : failed('IMESSAGE_ERROR', 'error 4: the send failed');
-    }
-    // Only direct iMessage chats have delivery receipts.
-    this.#store.finish(guid, {
-      sent: true,
-      delivered: service === 'iMessage' && chat?.isGroup === false,
-      error: 0,
-    });
-    this.#changed();
+    if (error === NOT_ON_IMESSAGE)
+      return {
+        ...failed('IMESSAGE_ERROR', 'error 22: the recipient is not on iMessage'),
+        notOnIMessage: true,
+      };
+    if (error !== 0) return failed('IMESSAGE_ERROR', 'error 4: the send failed');
     return { state: 'delivered', guid };
   }
 
@@ -156,58 +150,57 @@ export class SimulatedMessages implements Messages, Simulation {
       if (PRESSED_WITHOUT_EFFECT.has(fault)) return { state: 'pressed' };
       return injected(fault === OUTCOME_UNKNOWN ? 'TIMEOUT' : fault);
     }
-    const target = this.#store.chats.rowByGuid(press.targetGuid);
-    if (target?.chatId !== press.chatId) return failed('TARGET_NOT_FOUND', 'the message is not on screen');
-    const { tapback } = press;
+    const target = this.store.rowByGuid(press.targetGuid);
+    const chatRowid = chatRowOf(this.store.generation(), press.chatId);
+    if (target?.chatId !== press.chatId || chatRowid === undefined)
+      return failed('TARGET_NOT_FOUND', 'the message is not on screen');
+    const { tapback, part = 0 } = press;
     const action = this.#isActive(press) ? 'remove' : 'add';
-    const text = tapbackText(tapback, action, target.text, 'en');
-    const sticker =
-      tapback.kind === 'sticker'
-        ? { ...fileOf(tapback.file), sticker: true, description: tapback.description }
-        : undefined;
-    const { part = 0 } = press;
-    this.#store.tapback(
-      press.chatId,
-      'me',
-      target.guid,
-      { ...tapback, part },
-      action,
-      text,
-      target.service,
-      sticker,
-    );
-    this.#changed();
+    this.#app.react({
+      from: 'me',
+      chatRowid,
+      service: target.service,
+      target: target.guid,
+      part,
+      code: tapbackCode(tapback, action),
+      text: tapbackText(tapback, action, target.text, 'en'),
+      ...(tapback.kind === 'emoji' && { emoji: tapback.emoji }),
+      ...(tapback.kind === 'sticker' && { attachments: [stickerOf(tapback)] }),
+    });
     return { state: 'pressed' };
   }
 
   audioDuration(attachment: StoredAttachment): number | undefined {
-    return this.#store.durationOf(attachment.guid);
+    return this.#app.store.durationOf(attachment.guid);
   }
 
   watch(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#app.watch(listener);
   }
 
   view(): SimulationView {
+    const generation = this.store.generation();
+    const chats = new Conversations(this.#app).view();
     return {
-      macos: this.#store.macos,
+      macos: this.#macos,
       permissions: { ...this.#permissions },
-      chats: viewChats(this.#store),
+      chats: chats.map((chat) => ({ ...chat, id: chatIdOf(generation, chat.id) })),
     };
   }
 
   change(change: SimulationChange): void {
-    if (change.macos !== undefined) this.#store.update(change.macos);
+    if (change.macos !== undefined) {
+      this.#macos = change.macos;
+      this.#app.store.installMacos(majorOf(change.macos));
+    }
     this.#permissions = { ...this.#permissions, ...change.permissions };
     if (change.delayMs !== undefined) this.#setDelay(change.delayMs);
     if (change.faults !== undefined) this.#faults = change.faults.filter((fault) => fault.times > 0);
   }
 
   close(): void {
-    this.people.close();
-    this.#listeners.clear();
-    this.#store.close();
+    this.#app.close();
+    this.store.close();
   }
 
   #setDelay(ms: number): void {
@@ -228,25 +221,27 @@ export class SimulatedMessages implements Messages, Simulation {
 
   #find(destination: Destination): number | Failed {
     if (destination.to === 'chat') {
-      return (
-        this.#store.chats.chat(destination.chatId)?.id ??
-        failed('IMESSAGE_ERROR', 'error -1728: no such chat')
-      );
+      const rowid = chatRowOf(this.store.generation(), destination.chatId);
+      const isKnown = rowid !== undefined && this.#app.store.chatRow(rowid) !== undefined;
+      return isKnown ? rowid : failed('IMESSAGE_ERROR', 'error -1728: no such chat');
     }
-    if (destination.to === 'person') return this.#store.directChat(destination.handle, destination.service);
+    if (destination.to === 'person')
+      return this.#app.store.directChat(destination.handle, destination.service);
     const { recipients, service } = destination;
-    if (service === 'iMessage' && recipients.some((handle) => !this.#store.hasIMessage(handle))) {
+    if (service === 'iMessage' && recipients.some((handle) => !this.#app.store.hasIMessage(handle)))
       return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'a recipient is not on iMessage');
-    }
-    const group = this.#store.chats.groupOf(recipients, service);
-    if (group === 'ambiguous') {
+    const group = this.store.groupOf(recipients, service);
+    if (group === 'ambiguous')
       return failed('IMESSAGE_GROUP_INVALID_RECIPIENTS', 'several groups have exactly these recipients');
-    }
-    return group?.id ?? this.#store.group(recipients, service);
+    const members = [...new Set(recipients)];
+    return group === undefined
+      ? this.#app.store.chat({ members, service, twin: true })
+      : (chatRowOf(this.store.generation(), group.id) ??
+          failed('IMESSAGE_ERROR', 'error -1728: no such chat'));
   }
 
   #isActive({ targetGuid, part, tapback }: TapbackPress): boolean {
-    const present = this.#store.chats.ownReaction(targetGuid, part);
+    const present = this.store.ownReaction(targetGuid, part);
     if (present === undefined || present.kind !== tapback.kind) return false;
     if (present.kind === 'classic' && tapback.kind === 'classic') return present.type === tapback.type;
     if (present.kind === 'emoji' && tapback.kind === 'emoji') return present.emoji === tapback.emoji;
@@ -261,12 +256,9 @@ export class SimulatedMessages implements Messages, Simulation {
       .filter((candidate) => candidate.times > 0);
     return fault.code;
   }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
-  }
 }
 
+const majorOf = (macos: string) => Number.parseInt(macos, 10);
 const granted = (isGranted: boolean) => (isGranted ? 'granted' : 'denied');
 
 function jobOf(message: OutgoingMessage): JobKind {
@@ -274,10 +266,30 @@ function jobOf(message: OutgoingMessage): JobKind {
   return message.kind === 'file' ? 'attachment' : message.kind;
 }
 
-function outgoing(message: Exclude<OutgoingMessage, { kind: 'text' }>): NewAttachment {
-  const file = fileOf(message.file);
-  if (message.kind === 'sticker') return { ...file, sticker: true, description: message.description };
-  return message.kind === 'voice' ? { ...file, durationMs: message.durationMs } : file;
+function contentOf(message: OutgoingMessage): Pick<NewMessage, 'text' | 'columns' | 'attachments'> {
+  if (message.kind === 'sticker') return { attachments: [stickerOf(message)] };
+  if (message.kind === 'file') return { attachments: [fileOf(message.file)] };
+  if (message.kind === 'voice') {
+    const { durationMs } = message;
+    const file = { ...fileOf(message.file), ...(durationMs !== undefined && { durationMs }) };
+    return { columns: { is_audio_message: 1 }, attachments: [file] };
+  }
+  const { text, effect, replyTo } = message;
+  return {
+    text,
+    columns: {
+      expressive_send_style_id: effect ?? null,
+      thread_originator_guid: replyTo ?? null,
+      thread_originator_part: replyTo === undefined ? null : `0:0:${text.length}`,
+    },
+  };
+}
+
+function stickerOf({ file, description }: { file: LocalFile; description?: string }): NewAttachment {
+  return {
+    ...fileOf(file),
+    columns: { is_sticker: 1, emoji_image_short_description: description ?? null },
+  };
 }
 
 function fileOf(file: LocalFile): NewAttachment {

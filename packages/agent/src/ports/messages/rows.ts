@@ -19,7 +19,7 @@ import type {
 } from './messages.ts';
 import type { Statements } from './statements.ts';
 import { readSummaryInfo } from './summary-info.ts';
-import { stripTargetPrefix } from './tapbacks.ts';
+import { stripTargetPrefix } from '@footbridge/protocol/tapbacks';
 
 type Row = Record<string, SQLOutputValue>;
 

@@ -1,9 +1,9 @@
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
 import { describe, expect, it } from 'vitest';
 
-import { EFFECTS, findEffect } from './effects.ts';
-import { tapbackText } from './tapback-texts.ts';
-import { readTapbackCode, stripTargetPrefix, tapbackCode } from './tapbacks.ts';
+import { EFFECTS, findEffect } from '@footbridge/protocol/effects';
+import { tapbackText } from '@footbridge/simulator/tapback-texts';
+import { readTapbackCode, stripTargetPrefix, tapbackCode } from '@footbridge/protocol/tapbacks';
 
 describe('Tapback codes', () => {
   it('F5 round-trip for every kind and action', () => {

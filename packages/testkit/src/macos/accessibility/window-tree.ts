@@ -1,4 +1,3 @@
-import type { MacosVersion } from '@footbridge/simulator/chat-db';
 import type { Bubble, Tapback } from './conversation.ts';
 import { customAction, element } from './element.ts';
 import type { AxElement } from './element.ts';
@@ -22,7 +21,7 @@ const VISIBLE_EMOJI = 12;
 
 /** What Messages shows. */
 export interface ScreenView {
-  readonly macos: MacosVersion;
+  readonly macos: number;
   label(table: LabelTable, key: string): string;
   readonly bubbles: readonly Bubble[];
   readonly selected: readonly Bubble[];

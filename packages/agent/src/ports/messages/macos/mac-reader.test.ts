@@ -22,7 +22,7 @@ import type {
   TapbackPress,
 } from '../messages.ts';
 import { insertInto } from '../real-chat-db.fixture.ts';
-import { tapbackCode } from '../tapbacks.ts';
+import { tapbackCode } from '@footbridge/protocol/tapbacks';
 import type { Outcome } from '../../../outcome.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));

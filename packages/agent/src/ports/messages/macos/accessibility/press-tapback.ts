@@ -1,7 +1,7 @@
 import { chatRowOf } from '../../chat-ids.ts';
 import { StoreUnavailableError } from '../../messages.ts';
 import type { OwnReaction, PressResult, StoredRow, TapbackPress } from '../../messages.ts';
-import { readTapbackCode, targetPart } from '../../tapbacks.ts';
+import { readTapbackCode, targetPart } from '@footbridge/protocol/tapbacks';
 import type { Failed } from '../../../../outcome.ts';
 import { TAPBACK } from '../bundled-programs.ts';
 import type { TapbackInput } from '../programs/tapback.ts';

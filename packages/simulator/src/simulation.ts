@@ -1,8 +1,16 @@
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { ClassicType } from '@footbridge/protocol/metadata';
 
-import type { Chat, ServiceName } from './messages.ts';
 import type { TapbackLocale } from './tapback-texts.ts';
+
+export type ServiceName = 'iMessage' | 'SMS' | 'RCS';
+
+/** Converts between the ids of chats outside the simulation and the rows of its store. */
+export interface ChatIds {
+  readonly idOf: (rowid: number) => number;
+  /** Returns undefined for an id of another store. */
+  readonly rowOf: (chatId: number) => number | undefined;
+}
 
 /** Controls a simulated Messages: plays the people on the other side, injects faults and shows every conversation. */
 export interface Simulation {
@@ -79,15 +87,28 @@ export interface SimulationChange {
   readonly faults?: readonly Fault[];
 }
 
+const MACOS_VERSION = /^(1[2-9]|[2-9]\d)(\.\d{1,3}){0,2}$/;
+export const MACOS_VERSION_RULE = 'must be a version from 12 to 99, such as 26.1';
+
+/** Whether a text is a version of macOS that can be simulated. */
+export function isMacosVersion(text: string): boolean {
+  return MACOS_VERSION.test(text);
+}
+
 export interface SimulationView {
   readonly macos: string;
   readonly permissions: { readonly accessibility: boolean; readonly automation: boolean };
   readonly chats: readonly ChatView[];
 }
 
-export type ChatView = Pick<Chat, 'id' | 'isGroup' | 'recipients' | 'service'> & {
+export interface ChatView {
+  readonly id: number;
+  readonly isGroup: boolean;
+  /** The other members, without the Mac's own address. */
+  readonly recipients: readonly string[];
+  readonly service: ServiceName;
   readonly messages: readonly MessageView[];
-};
+}
 
 export interface MessageView {
   readonly guid: string;

@@ -1,10 +1,9 @@
 import { codeEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
 import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
-import { SettingError } from '@footbridge/runtime/settings';
 
-import { SETTINGS } from '../../config/settings.ts';
-import { JOB_KINDS, OUTCOME_UNKNOWN } from '../../ports/messages/simulation.ts';
+import { BadRequestError, JsonBody } from './json-body.ts';
+import { isMacosVersion, JOB_KINDS, MACOS_VERSION_RULE, OUTCOME_UNKNOWN } from './simulation.ts';
 import type {
   Fault,
   People,
@@ -12,9 +11,8 @@ import type {
   PersonReaction,
   SimulatedFile,
   Simulation,
-} from '../../ports/messages/simulation.ts';
-import type { TapbackLocale } from '../../ports/messages/tapback-texts.ts';
-import { BadRequestError, JsonBody } from './json-body.ts';
+} from './simulation.ts';
+import type { TapbackLocale } from './tapback-texts.ts';
 
 const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
 const DONE = { ok: true };
@@ -26,14 +24,19 @@ export function handleCall(
   json: unknown,
   simulation: Simulation,
 ): unknown {
-  const [first, handle, verb] = path;
-  if (method === 'GET' && first === 'world' && path.length === 1) return simulation.view();
+  const isWorld = path[0] === 'world' && path.length === 1;
+  if (method === 'GET' && isWorld) return simulation.view();
   if (method !== 'POST') return undefined;
   const body = new JsonBody(json);
-  if (first === 'world' && path.length === 1) return changeSimulation(body, simulation);
-  if (first === 'groups' && path.length === 1) return createGroup(body, simulation.people);
+  return isWorld ? changeSimulation(body, simulation) : playPeople(path, body, simulation.people);
+}
+
+/** Handles the calls about people. */
+export function playPeople(path: readonly string[], body: JsonBody, people: People): unknown {
+  const [first, handle, verb] = path;
+  if (first === 'groups' && path.length === 1) return createGroup(body, people);
   if (first !== 'people' || handle === undefined || path.length > 3) return undefined;
-  return playPerson(handle, verb, body, simulation.people);
+  return playPerson(handle, verb, body, people);
 }
 
 function playPerson(handle: string, verb: string | undefined, body: JsonBody, people: People): unknown {
@@ -79,13 +82,8 @@ function changeSimulation(body: JsonBody, simulation: Simulation): unknown {
 }
 
 function readMacos(text: string): string {
-  try {
-    return SETTINGS.macos.parse(text);
-  } catch (error) {
-    throw error instanceof SettingError
-      ? new BadRequestError(`macos ${error.message}`, { cause: error })
-      : error;
-  }
+  if (!isMacosVersion(text)) throw new BadRequestError(`macos ${MACOS_VERSION_RULE}`);
+  return text;
 }
 
 function readFault(value: unknown, place: string): Fault {

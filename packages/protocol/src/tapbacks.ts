@@ -1,5 +1,5 @@
-import { CLASSIC_TYPES } from '@footbridge/protocol/metadata';
-import type { ClassicType } from '@footbridge/protocol/metadata';
+import { CLASSIC_TYPES } from './metadata.ts';
+import type { ClassicType } from './metadata.ts';
 
 /**
  * `associated_message_type` of reactions: 2000 to 2005 add one of the six classic Tapbacks, 2006 adds an emoji, 2007 a
