@@ -4,9 +4,8 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { footbridge } from './candidates/footbridge.ts';
-import { openHarness } from './harness.ts';
-import { findPinning } from './measure/pinning.ts';
+import { footbridge } from './candidates.ts';
+import { withHarness } from './harness.ts';
 import { ratios, spread } from './measure/statistics.ts';
 import { measureCosts, warmUp } from './scenarios/costs.ts';
 import { inbound, outbound } from './scenarios/work.ts';
@@ -34,8 +33,7 @@ const candidates = [
   footbridge({ name: 'this', env }),
 ];
 
-const harness = await openHarness({ pinning: findPinning() });
-try {
+await withHarness({}, async (harness) => {
   const running = [];
   for (const candidate of candidates) running.push(await harness.start(candidate, Number(values.macs)));
   for (const [path, work] of Object.entries({ outbound, inbound })) {
@@ -50,6 +48,4 @@ try {
       );
     }
   }
-} finally {
-  await harness.close();
-}
+});

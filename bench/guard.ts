@@ -1,9 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
-import { openHarness } from './harness.ts';
-import { footbridge } from './candidates/footbridge.ts';
-import { floor } from './candidates/plain.ts';
-import { findPinning } from './measure/pinning.ts';
+import { floor, footbridge } from './candidates.ts';
+import { withHarness } from './harness.ts';
 import { pathCosts } from './results.ts';
 import type { Results } from './results.ts';
 import { measureCosts, warmUp } from './scenarios/costs.ts';
@@ -53,9 +51,8 @@ export async function guard(arch: string): Promise<0 | 1 | 2> {
 }
 
 /** A short interleaved run of Footbridge against the floor. */
-async function measureNow(): Promise<Ratios> {
-  const harness = await openHarness({ pinning: findPinning() });
-  try {
+const measureNow = (): Promise<Ratios> =>
+  withHarness({}, async (harness) => {
     const candidates = [await harness.start(floor(), 100), await harness.start(footbridge(), 100)];
     const now: Record<string, number> = {};
     for (const [path, work] of Object.entries({ outbound, inbound })) {
@@ -64,10 +61,7 @@ async function measureNow(): Promise<Ratios> {
       now[path] = rounded(pathCosts(costs)['footbridge']?.to.floor?.median);
     }
     return now;
-  } finally {
-    await harness.close();
-  }
-}
+  });
 
 /** Returns a line for every path that costs more than the record allows. */
 export function regressions(now: Ratios, recorded: Ratios): string[] {

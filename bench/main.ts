@@ -1,11 +1,13 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
-import { openHarness } from './harness.ts';
+import { ed25519Key } from '@footbridge/testkit/keys';
+import { hasPostgres } from '@footbridge/testkit/servers/postgres';
+import { hasRedis } from '@footbridge/testkit/servers/redis';
+
+import { durableFloor, fastFloor, floor, footbridge, reference } from './candidates.ts';
+import { withHarness } from './harness.ts';
 import type { Harness, RunningCandidate } from './harness.ts';
-import { footbridge } from './candidates/footbridge.ts';
-import { durableFloor, fastFloor, floor, reference } from './candidates/plain.ts';
 import { guard, recordRatios } from './guard.ts';
 import { residentBytes } from './measure/process-costs.ts';
 import { findPinning } from './measure/pinning.ts';
@@ -16,15 +18,16 @@ import { Profiles } from './profiles.ts';
 import { report } from './report.ts';
 import { emptyResults, pathCosts } from './results.ts';
 import type { FlatRow, Results } from './results.ts';
+import { measureTwoNodes } from './scenarios/cluster.ts';
 import { measureCosts, warmUp } from './scenarios/costs.ts';
 import { measureFlatness } from './scenarios/flatness.ts';
 import type { FlatCandidate, Flatness } from './scenarios/flatness.ts';
 import { measureLatencies } from './scenarios/latencies.ts';
 import { measureMemory } from './scenarios/memory.ts';
-import { measureNodes } from './scenarios/nodes.ts';
+
 import { forged, inbound, notConnected, outbound, unsigned } from './scenarios/work.ts';
 import type { Work } from './scenarios/work.ts';
-import { CRM_LATENCIES_MS, judge, slowCrmLoad } from './targets.ts';
+import { CRM_LATENCIES_MS, HALF_LOAD, judge, slowCrmLoad, STEADY_LOAD } from './targets.ts';
 
 const QUICK_MS = 80_000;
 /** V8 compiles functions until about 28,000 messages have passed. */
@@ -49,12 +52,10 @@ else await bench(options);
 async function bench(run: Options): Promise<void> {
   const begun = Date.now();
   const pinning = findPinning();
-  if (pinning.note !== undefined) console.log(`note: ${pinning.note}`);
   const results = emptyResults(pinning.note === undefined);
   const profiles = run.profileFolder === undefined ? undefined : new Profiles(run.profileFolder);
-  const harness = await openHarness({ pinning, crmTls: run.crmTls, profileFolder: profiles?.folder });
   const wants = (section: Section) => run.sections.includes(section);
-  try {
+  await withHarness({ pinning, crmTls: run.crmTls, profileFolder: profiles?.folder }, async (harness) => {
     const candidates = SHARED_SECTIONS.some(wants) ? await startAll(harness, run) : [];
     const named = (...names: string[]) => candidates.filter((candidate) => names.includes(candidate.name));
     await costs(harness, candidates, run, results, profiles, run.quick ? begun + QUICK_MS : Infinity);
@@ -73,9 +74,7 @@ async function bench(run: Options): Promise<void> {
     if (wants('keys')) await flatOverKeys(harness, run, results);
     if (wants('confirmations')) await withConfirmations(harness, run, results);
     if (wants('nodes')) await twoNodes(harness, run, results);
-  } finally {
-    await harness.close();
-  }
+  });
   if (profiles !== undefined) console.log(`\n${profiles.report()}`);
   const verdicts = judge(results);
   console.log(`\n${report(results, verdicts)}\n`);
@@ -138,20 +137,14 @@ async function latencies(
   results: Results,
 ): Promise<void> {
   const steady = { outbound: 200, inbound: 200, seconds: 8, repeats: 3 };
-  say('latency at 200 out + 200 in per second');
-  results.latencies['200 out + 200 in per second'] = await measureLatencies(
-    harness,
-    candidates,
-    () => steady,
-  );
-  say('latency at half of saturation');
+  say(STEADY_LOAD);
+  results.latencies[STEADY_LOAD] = await measureLatencies(harness, candidates, () => steady);
+  say(`latency at ${HALF_LOAD}`);
   const found = await measureCosts(harness, candidates, outbound, { rounds: 3, messages: 1000 });
-  const saturation = (candidate: RunningCandidate) => 1e6 / spread(found[candidate.name] ?? []).median;
-  results.latencies['half of saturation'] = await measureLatencies(harness, candidates, (candidate) => ({
-    ...steady,
-    outbound: Math.round(saturation(candidate) / 2),
-    inbound: 0,
-  }));
+  results.latencies[HALF_LOAD] = await measureLatencies(harness, candidates, ({ name }) => {
+    const saturation = 1e6 / spread(found[name] ?? []).median;
+    return { ...steady, outbound: Math.round(saturation / 2), inbound: 0 };
+  });
 }
 
 async function slowCrm(
@@ -177,21 +170,13 @@ async function flatOverMacs(harness: Harness, run: Options, results: Results): P
 }
 
 async function flatOverKeys(harness: Harness, run: Options, results: Results): Promise<void> {
-  const pairs = Array.from({ length: 99 }, () =>
-    generateKeyPairSync('ed25519', {
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    }),
-  );
+  const keys = Array.from({ length: 99 }, () => ed25519Key());
   say('Footbridge with 1 key and with 100 keys');
   const one = await harness.start(footbridge({ name: '1 key' }), 10);
-  const moreKeys = pairs.map((pair) => pair.publicKey);
+  const moreKeys = keys.map(({ publicKey }) => publicKey);
   const hundred = await harness.start(footbridge({ name: '100 keys', moreKeys }), 10);
-  results.flatness['trusted keys'] = await flatRows(
-    harness,
-    [{ candidate: one }, { candidate: hundred, privateKeys: pairs.map((pair) => pair.privateKey) }],
-    run.rounds,
-  );
+  const candidates = [{ candidate: one }, { candidate: hundred, keys }];
+  results.flatness['trusted keys'] = await flatRows(harness, candidates, run.rounds);
 }
 
 async function withConfirmations(harness: Harness, run: Options, results: Results): Promise<void> {
@@ -206,16 +191,10 @@ async function withConfirmations(harness: Harness, run: Options, results: Result
 
 async function twoNodes(harness: Harness, run: Options, results: Results): Promise<void> {
   say('two nodes on one Redis and one PostgreSQL');
-  const found = await measureNodes(harness, run);
-  if (found === undefined) return say('two nodes: skipped, Redis or PostgreSQL is missing');
-  const { local, across, brokerLocal, brokerAcross, latencies: tails } = found;
-  results.nodes = {
-    local: spread(local),
-    across: spread(across),
-    toLocal: spread(ratios(across, local)),
-    brokerLocal: spread(brokerLocal),
-    brokerAcross: spread(brokerAcross),
-  };
+  if (!(await hasRedis()) || !(await hasPostgres()))
+    return say('two nodes: skipped, Redis or PostgreSQL is missing');
+  const { latencies: tails, ...nodes } = await measureTwoNodes(harness, run);
+  results.nodes = nodes;
   results.latencies['200 per second, two nodes'] = tails;
 }
 
@@ -234,7 +213,7 @@ async function flatRows(
 async function rowsOf(
   harness: Harness,
   candidates: readonly RunningCandidate[],
-  { micros, backgroundPerSecond }: Pick<Flatness, 'micros' | 'backgroundPerSecond'>,
+  { micros, backgroundPerSecond }: Flatness,
 ): Promise<FlatRow[]> {
   const first = micros[candidates[0]?.name ?? ''] ?? [];
   const rows = candidates.map(({ name, pid }) => ({

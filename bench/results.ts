@@ -3,6 +3,7 @@ import process from 'node:process';
 
 import { ratios, spread } from './measure/statistics.ts';
 import type { Spread } from './measure/statistics.ts';
+import type { measureTwoNodes } from './scenarios/cluster.ts';
 import type { Costs } from './scenarios/costs.ts';
 import type { Latencies } from './scenarios/latencies.ts';
 import type { Memory } from './scenarios/memory.ts';
@@ -15,7 +16,7 @@ export interface PathCost {
 }
 
 /** The candidates that serve as baselines for the others. */
-const BASES = ['floor', 'fast floor', 'durable floor', 'reference'] as const;
+export const BASES = ['floor', 'fast floor', 'durable floor', 'reference'] as const;
 type Base = (typeof BASES)[number];
 
 export interface FlatRow {
@@ -37,15 +38,7 @@ export interface Results {
   readonly flatness: Record<string, FlatRow[]>;
   readonly memory: Record<string, Memory>;
   /** Two nodes on one Redis: the cost if the Mac is connected to the other node. */
-  nodes?: NodesResult;
-}
-
-export interface NodesResult {
-  readonly local: Spread;
-  readonly across: Spread;
-  readonly toLocal: Spread;
-  readonly brokerLocal: Spread;
-  readonly brokerAcross: Spread;
+  nodes?: Omit<Awaited<ReturnType<typeof measureTwoNodes>>, 'latencies'>;
 }
 
 export function emptyResults(pinned: boolean): Results {

@@ -6,12 +6,11 @@ import { parseArgs } from 'node:util';
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
 
-import { openHarness } from './harness.ts';
+import { withHarness } from './harness.ts';
 import { UNPINNED } from './measure/pinning.ts';
-import { measureCluster } from './scale/cluster.ts';
 import { measureJournal } from './scale/journal.ts';
 import { measureLeases } from './scale/leases.ts';
-import type { LeaseFigures } from './scale/leases.ts';
+import { measureCluster } from './scenarios/cluster.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,51 +23,32 @@ const { values } = parseArgs({
   },
 });
 const only = new Set(values.only.split(','));
-const [processes, messages] = [Number(values.processes), Number(values.messages)];
-/** The size for which docs/scale.md has an estimate. */
-const TARGET = { macs: 100_000, messagesPerSec: 10_000 };
-/** In percent. Redis executes commands on one core, and half of it is reserved for bursts and failovers. */
-const REDIS_SHARE = 50;
-const print = (name: string, figures: object) => process.stdout.write(`${name} ${rounded(figures)}\n`);
-const rounded = (figures: object) =>
-  JSON.stringify(figures, (_, value: unknown) =>
-    typeof value === 'number' ? Number(value.toPrecision(3)) : value,
-  );
+const numbers = (list: string) => list.split(',').map(Number);
+const [processes, messages, seconds] = [values.processes, values.messages, values.seconds].map(Number) as [
+  number,
+  number,
+  number,
+];
 
 if (!(await hasRedis()) || !(await hasPostgres())) {
   process.stderr.write('Redis or PostgreSQL was not found; CONTRIBUTING.md explains how to provide them.\n');
   process.exit(2);
 }
-
-const load = () => Number(loadavg()[0]?.toFixed(1));
-print('machine', { load: load() });
 if (only.has('leases'))
-  for (const macs of values.macs.split(',').map(Number)) {
-    const idleMs = Number(values.seconds) * 1000;
-    const figures = await measureLeases({ macs, processes, idleMs, messages }, UNPINNED);
-    print('leases', { ...figures, load: load() });
-    print('extrapolated', extrapolate(figures));
-  }
+  for (const macs of numbers(values.macs))
+    print('leases', { macs, ...(await measureLeases({ macs, processes, seconds, messages })) });
 if (only.has('journal'))
-  for (const figures of await measureJournal({ processes, messages }, UNPINNED))
-    print('journal', { ...figures, load: load() });
-if (only.has('nodes')) {
-  const harness = await openHarness({ pinning: UNPINNED });
-  for (const nodes of values.nodes.split(',').map(Number))
-    print('nodes', { ...(await measureCluster(harness, { nodes, macs: 200, messages })), load: load() });
-  await harness.close();
-}
+  for (const figures of await measureJournal({ processes, messages })) print('journal', figures);
+if (only.has('nodes'))
+  await withHarness({ pinning: UNPINNED }, async (harness) => {
+    for (const nodes of numbers(values.nodes))
+      print('nodes', { nodes, ...(await measureCluster(harness, { nodes, macs: 200, messages })) });
+  });
 process.exit(0);
 
-/** Scales the measured CPU time of Redis linearly: renewals with the number of Macs, routing with the message rate. */
-function extrapolate({ macs, redisBytesPerMac, idle, send }: LeaseFigures): object {
-  const leases = (idle.redisCpu / macs) * TARGET.macs;
-  const routing = (send.redisMicros * TARGET.messagesPerSec) / 1e4;
-  return {
-    ...TARGET,
-    redisCpuForLeases: leases,
-    redisCpuForRouting: routing,
-    redisMegabytes: (redisBytesPerMac * TARGET.macs) / 1e6,
-    redisShards: Math.ceil((leases + routing) / REDIS_SHARE),
-  };
+/** Prints figures with three digits, and the load of the machine. */
+function print(name: string, figures: object): void {
+  const rounded = (_: string, value: unknown) =>
+    typeof value === 'number' ? Number(value.toPrecision(3)) : value;
+  process.stdout.write(`${name} ${JSON.stringify({ ...figures, load: loadavg()[0] }, rounded)}\n`);
 }

@@ -1,3 +1,4 @@
+import { MOMENTS } from './scenarios/latencies.ts';
 import type { Results } from './results.ts';
 
 export interface Verdict {
@@ -8,6 +9,8 @@ export interface Verdict {
   readonly reached: boolean;
 }
 
+export const STEADY_LOAD = '200 out + 200 in per second';
+export const HALF_LOAD = 'half of saturation';
 /** Response times of the CRM in the runs with a slow CRM, before jitter. */
 export const CRM_LATENCIES_MS = [20, 50, 200] as const;
 export const slowCrmLoad = (latencyMs: number) => `800 per second, the CRM takes ${latencyMs} ms`;
@@ -30,10 +33,10 @@ export function judge(results: Results): Verdict[] {
   atMost('inbound CPU', ours('inbound')?.to.floor?.median, 1.5, '× floor');
   atMost('401 decided by form', ours('401 by form')?.to.floor?.median, 1.4, '× floor');
 
-  const half = results.latencies['half of saturation']?.['footbridge'];
+  const half = results.latencies[HALF_LOAD]?.['footbridge'];
   atMost('webhook p99 at half of saturation', half?.webhook?.p99, isArm ? 15 : 5, 'ms');
-  const steady = results.latencies['200 out + 200 in per second'];
-  for (const moment of ['webhook', 'delivered', 'inbound'] as const) {
+  const steady = results.latencies[STEADY_LOAD];
+  for (const moment of MOMENTS) {
     const floor = steady?.['floor']?.[moment]?.p99;
     const value = steady?.['footbridge']?.[moment]?.p99;
     if (floor !== undefined && value !== undefined)
@@ -59,8 +62,8 @@ export function judge(results: Results): Verdict[] {
     atMost('memory per Mac', perMac * 1024, 9, 'KiB');
     atMost(`idle CPU with ${many.name}`, (many.backgroundPerSecond ?? Number.NaN) / 10_000, 3, '% of a core');
   }
-  for (const [name, memory] of Object.entries(results.memory))
-    if (name === 'footbridge')
-      atMost(`memory over ${memory.messages} messages`, memory.slope / MEGABYTE, 1, 'MB per 100,000');
+  const memory = results.memory['footbridge'];
+  if (memory !== undefined)
+    atMost(`memory over ${memory.messages} messages`, memory.slope / MEGABYTE, 1, 'MB per 100,000');
   return verdicts;
 }

@@ -1,11 +1,12 @@
-// The CRM of the benchmark. Responds like HighLevel at minimal cost and records when each call arrives.
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+// The CRM of the benchmark: responds like HighLevel and records when each call arrives. That of the testkit takes 136 µs of CPU for a
+// status, without TLS, where the fast floor takes 97 µs for an inbound message: it would limit what is measured. This one takes 56 µs.
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 
-import { now } from './clock.ts';
-import { HttpMessages, httpResponse } from './http-messages.ts';
-import { indexOf } from './message-ids.ts';
+import { listen } from '@footbridge/testkit/loopback';
+
+import { indexOf, now } from './messages.ts';
 import { serve } from './worker.ts';
 
 export interface Arrivals {
@@ -33,51 +34,50 @@ function empty(outbound: number, inbound: number) {
   };
 }
 
-function handle(socket: Socket): void {
-  const messages = new HttpMessages((head, body) => {
-    const response = respond(head, body);
-    if (latencyMs === 0) socket.write(response);
-    else setTimeout(() => socket.write(response), withJitter(latencyMs));
+function handle(request: IncomingMessage, response: ServerResponse): void {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () => {
+    const [status, body] = respond(`${request.method} ${request.url}`, Buffer.concat(parts).toString());
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+    };
+    const end = () => response.writeHead(status, headers).end(body);
+    if (latencyMs === 0) end();
+    else setTimeout(end, latencyMs * (1 + JITTER * (2 * Math.random() - 1)));
   });
-  socket.on('data', (chunk) => messages.push(chunk));
-  socket.on('error', () => socket.destroy());
 }
 
-const withJitter = (ms: number) => ms * (1 + JITTER * (2 * Math.random() - 1));
+type CrmResponse = readonly [status: number, body: string];
 
-function respond(head: string, body: Buffer): string {
-  const line = head.slice(0, head.indexOf('\r\n'));
-  if (line.startsWith('PUT /conversations/messages/')) return statusUpdate(line, body);
-  if (line.startsWith('POST /conversations/messages/inbound')) return inboundMessage(body);
-  if (line.startsWith('GET /contacts/') || line.startsWith('POST /contacts/'))
-    return contact(line, body.toString('latin1'));
-  if (line.startsWith('POST /oauth/token')) return token(body.toString());
-  wrong.push(`unknown call ${line.split('?')[0]}`);
-  return httpResponse(404, 'Not Found', '{"statusCode":404}');
+function respond(call: string, body: string): CrmResponse {
+  if (call.startsWith('PUT /conversations/messages/')) return statusUpdate(call, body);
+  if (call.startsWith('POST /conversations/messages/inbound')) return inboundMessage(body);
+  if (/^(GET|POST) \/contacts\//.test(call)) return contact(call, body);
+  if (call.startsWith('POST /oauth/token')) return token(body);
+  wrong.push(`unknown call ${call.split('?')[0]}`);
+  return [404, '{"statusCode":404}'];
 }
 
-const ACCEPTED = httpResponse(200, 'OK', '{"success":true,"traceId":"bench"}');
-
-function statusUpdate(line: string, body: Buffer): string {
-  const index = indexOf(line, run);
-  if (index === undefined) return ACCEPTED;
-  const isDelivered = body.includes('"delivered"');
-  if (!isDelivered && !body.includes('"pending"')) wrong.push(`status ${body.toString()}`);
-  if (!isDelivered && arrivals.delivered[index] !== 0) wrong.push('pending after delivered');
-  record(isDelivered ? 'delivered' : 'pending', index);
-  return ACCEPTED;
+function statusUpdate(call: string, body: string): CrmResponse {
+  const index = indexOf(call, run);
+  if (index !== undefined) {
+    const isDelivered = body.includes('"delivered"');
+    if (!isDelivered && !body.includes('"pending"')) wrong.push(`status ${body}`);
+    if (!isDelivered && arrivals.delivered[index] !== 0) wrong.push('pending after delivered');
+    record(isDelivered ? 'delivered' : 'pending', index);
+  }
+  return [200, '{"success":true,"traceId":"bench"}'];
 }
 
-const STORED = httpResponse(
-  201,
-  'Created',
-  '{"success":true,"conversationId":"conversation-of-bench","messageId":"message-of-bench","message":"Message stored","contactId":"contact-of-bench"}',
-);
+const STORED =
+  '{"success":true,"conversationId":"conversation-of-bench","messageId":"message-of-bench","message":"Message stored","contactId":"contact-of-bench"}';
 
-function inboundMessage(body: Buffer): string {
-  const index = indexOf(body.toString('latin1'), run);
+function inboundMessage(body: string): CrmResponse {
+  const index = indexOf(body, run);
   if (index !== undefined) record('inbound', index);
-  return STORED;
+  return [201, STORED];
 }
 
 function record(kind: keyof typeof arrivals, index: number): void {
@@ -87,50 +87,42 @@ function record(kind: keyof typeof arrivals, index: number): void {
 }
 
 /** Returns a contact of the requesting location for any phone number. */
-function contact(line: string, body: string): string {
-  const locationId = /locationId(?:=|":")(\w+)/.exec(line + body)?.[1];
+function contact(call: string, body: string): CrmResponse {
+  const locationId = /locationId(?:=|":")(\w+)/.exec(call + body)?.[1];
   const found = JSON.stringify({ id: `contact${locationId}`, locationId, phone: '+14155550100' });
-  return line.startsWith('POST /contacts/search')
-    ? httpResponse(200, 'OK', `{"contacts":[${found}],"total":1,"traceId":"bench"}`)
-    : httpResponse(200, 'OK', `{"contact":${found},"traceId":"bench"}`);
+  return call.startsWith('POST /contacts/search')
+    ? [200, `{"contacts":[${found}],"total":1,"traceId":"bench"}`]
+    : [200, `{"contact":${found},"traceId":"bench"}`];
 }
 
 /** The authorization code is the location id. */
-function token(body: string): string {
+function token(body: string): CrmResponse {
   const given = body.startsWith('{')
     ? new Map(Object.entries(JSON.parse(body) as Record<string, string>))
     : new Map(new URLSearchParams(body));
   const locationId = given.get('code') ?? given.get('refresh_token')?.replace('refresh.', '');
-  return httpResponse(
-    200,
-    'OK',
-    JSON.stringify({
-      access_token: `access.${locationId}`,
-      token_type: 'Bearer',
-      expires_in: 86_399,
-      refresh_token: `refresh.${locationId}`,
-      scope: 'conversations/message.write contacts.readonly contacts.write',
-      userType: 'Location',
-      companyId: 'company-of-bench',
-      userId: 'user-of-bench',
-      locationId,
-    }),
-  );
+  const tokens = {
+    access_token: `access.${locationId}`,
+    token_type: 'Bearer',
+    expires_in: 86_399,
+    refresh_token: `refresh.${locationId}`,
+    scope: 'conversations/message.write contacts.readonly contacts.write',
+    userType: 'Location',
+    companyId: 'company-of-bench',
+    userId: 'user-of-bench',
+    locationId,
+  };
+  return [200, JSON.stringify(tokens)];
 }
 
 const calls = {
   /** Serves TLS with a certificate, and plain HTTP without one. */
-  listen: (certificate: { key: string; cert: string } | undefined) =>
-    new Promise<string>((resolve) => {
-      const server =
-        certificate === undefined
-          ? createServer({ noDelay: true }, handle)
-          : createTlsServer({ ...certificate, noDelay: true }, handle);
-      const scheme = certificate === undefined ? 'http' : 'https';
-      server.listen(0, '127.0.0.1', () => {
-        resolve(`${scheme}://localhost:${(server.address() as AddressInfo).port}`);
-      });
-    }),
+  async listen(certificate: { key: string; cert: string } | undefined): Promise<string> {
+    const server =
+      certificate === undefined ? createServer(handle) : createTlsServer({ ...certificate }, handle);
+    server.keepAliveTimeout = 60_000;
+    return `${certificate === undefined ? 'http' : 'https'}://localhost:${await listen(server)}`;
+  },
   begin(next: { run: number; outbound: number; inbound: number; latencyMs?: number }) {
     run = next.run;
     latencyMs = next.latencyMs ?? 0;

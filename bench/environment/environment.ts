@@ -1,7 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { certificateFor } from '@footbridge/testkit/certificate';
+import { ed25519Key } from '@footbridge/testkit/keys';
+import type { SigningKey } from '@footbridge/testkit/keys';
 
 import type { Pinning } from '../measure/pinning.ts';
-import type { CrmCertificate } from './certificate.ts';
 import type { CrmCalls } from './crm.ts';
 import type { LoadCalls } from './load.ts';
 import type { MacsCalls } from './macs.ts';
@@ -14,39 +18,37 @@ export interface BenchEnvironment {
   readonly macs: Worker<MacsCalls>;
   readonly load: Worker<LoadCalls>;
   readonly crmUrl: string;
-  /** The CRM's signing key, PEM. */
-  readonly key: { readonly publicKey: string; readonly privateKey: string };
+  /** The certificate file that the candidates trust through NODE_EXTRA_CA_CERTS. Undefined: the CRM uses plain HTTP. */
+  readonly crmCertificate: string | undefined;
+  /** The key that signs the CRM's webhooks. */
+  readonly key: SigningKey;
   nextRun(): number;
   stop(): Promise<void>;
 }
 
-/** The CRM speaks TLS with a certificate, and plain HTTP without one. */
 export async function startEnvironment(
   pinning: Pinning,
-  certificate: CrmCertificate | undefined,
+  folder: string,
+  crmTls: boolean,
 ): Promise<BenchEnvironment> {
-  const crm = startWorker<CrmCalls>(new URL('crm.ts', import.meta.url), pinning);
-  const macs = startWorker<MacsCalls>(new URL('macs.ts', import.meta.url), pinning);
-  const load = startWorker<LoadCalls>(new URL('load.ts', import.meta.url), pinning);
-  const key = generateKeyPairSync('ed25519', {
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
+  const worker = (name: string) => startWorker(new URL(`${name}.ts`, import.meta.url), pinning);
+  const crm: Worker<CrmCalls> = worker('crm');
+  const macs: Worker<MacsCalls> = worker('macs');
+  const load: Worker<LoadCalls> = worker('load');
+  const certificate = crmTls ? certificateFor('localhost') : undefined;
+  const crmCertificate = certificate && join(folder, 'crm.pem');
+  if (crmCertificate !== undefined) await writeFile(crmCertificate, certificate?.cert ?? '');
   let run = 0;
   return {
     crm,
     macs,
     load,
     crmUrl: await crm.call('listen', certificate),
-    key,
+    crmCertificate,
+    key: ed25519Key(),
     nextRun: () => ++run,
     async stop() {
       await Promise.all([load.stop(), macs.stop(), crm.stop()]);
     },
   };
-}
-
-/** Returns the names of `count` locations, each of which has one Mac. */
-export function locationNames(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `benchlocation${String(index).padStart(5, '0')}`);
 }

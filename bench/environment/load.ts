@@ -1,134 +1,115 @@
 // The load generator: sends signed webhooks over keep-alive connections, in a closed loop or at a fixed rate.
-import { createPrivateKey } from 'node:crypto';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { constants, getPriority, setPriority } from 'node:os';
 
-import { now } from './clock.ts';
-import { HttpMessages } from './http-messages.ts';
+import { ed25519Key, signedRequest } from '@footbridge/testkit/keys';
+import type { SignedRequest, SigningKey } from '@footbridge/testkit/keys';
+import { Pool } from 'undici';
+
+import { messageId, now, phoneOf } from './messages.ts';
 import { serve } from './worker.ts';
-import { webhookRequest } from './webhook-requests.ts';
-import type { Kind } from './webhook-requests.ts';
+
+/**
+ * `signed`: a valid request. `unsigned`: the signature header is `N/A`, which the format check rejects. `forged`: a
+ * signature by an untrusted key, which only the full verification rejects.
+ */
+export type Kind = 'signed' | 'unsigned' | 'forged';
 
 export interface LoadResult {
-  /** Milliseconds on the shared clock when request i was written. */
+  /** Milliseconds on the shared clock when request i was sent. */
   readonly sentAt: Float64Array;
   /** Milliseconds until its response was read. */
   readonly latencyMs: Float64Array;
   /** The number of responses by HTTP status. */
   readonly statuses: Record<string, number>;
-  readonly seconds: number;
 }
 
-/** One connection with at most one request in flight. */
-class Sender {
-  readonly #socket: Socket;
-  #done: ((status: string) => void) | undefined;
-
-  constructor(address: { host: string; port: number }, onError: (error: Error) => void) {
-    this.#socket = connect({ ...address, noDelay: true });
-    const messages = new HttpMessages((head) => {
-      const done = this.#done;
-      this.#done = undefined;
-      done?.(head.slice(9, 12));
-    });
-    this.#socket.on('data', (chunk) => messages.push(chunk));
-    this.#socket.on('error', onError);
-    this.#socket.on('close', () => {
-      if (this.#done !== undefined)
-        onError(new Error('The service closed a connection instead of responding.'));
-    });
-  }
-
-  send(request: Buffer, done: (status: string) => void): void {
-    this.#done = done;
-    this.#socket.write(request);
-  }
-
-  end(): void {
-    this.#socket.destroy();
-  }
+export interface Batch {
+  readonly run: number;
+  readonly count: number;
+  readonly locations: readonly string[];
+  readonly kind: Kind;
+  readonly key: SigningKey;
 }
 
-let requests: Buffer[] = [];
+const BODY_BYTES = 600;
+const FILLER = 'The appointment is confirmed; reply STOP to end these texts. '.repeat(10);
+const untrustedKey = ed25519Key();
 
-/** Distributes the connections over the URLs. */
-function sendAll(urls: readonly string[], drive: (queue: RequestQueue) => void): Promise<LoadResult> {
+function webhook({ run, kind, key }: Batch, index: number, locationId: string): SignedRequest {
+  const fields = {
+    contactId: `contact${locationId}`,
+    locationId,
+    messageId: messageId(run, index),
+    type: 'SMS',
+    phone: phoneOf(locationId),
+    userId: 'userOfTheBench',
+    attachments: [],
+    message: '',
+  };
+  const message = FILLER.slice(0, BODY_BYTES - JSON.stringify(fields).length);
+  const signature = kind === 'unsigned' ? { signature: 'N/A' } : {};
+  return signedRequest({ ...fields, message }, kind === 'forged' ? untrustedKey : key, signature);
+}
+
+let requests: SignedRequest[] = [];
+
+/** Runs `drive` with a function that sends the next request to the next URL, each of which has connections of its own. */
+async function sendAll(
+  urls: readonly string[],
+  drive: (sendNext: () => Promise<void>) => Promise<unknown>,
+): Promise<LoadResult> {
+  const pools = urls.map((url) => new Pool(url));
   const sentAt = new Float64Array(requests.length);
   const latencyMs = new Float64Array(requests.length);
   const statuses: Record<string, number> = {};
-  const senders: Sender[] = [];
-  const started = now();
   let next = 0;
-  let completed = 0;
-  return new Promise<LoadResult>((resolve, reject) => {
-    const queue: RequestQueue = {
-      remaining: () => requests.length - next,
-      newSender() {
-        const { hostname, port } = new URL(urls[senders.length % urls.length] ?? '');
-        const sender = new Sender({ host: hostname, port: Number(port) }, reject);
-        senders.push(sender);
-        return sender;
-      },
-      sendNext(sender, after) {
-        const index = next++;
-        const request = requests[index];
-        if (request === undefined) return;
-        sentAt[index] = now();
-        sender.send(request, (status) => {
-          latencyMs[index] = now() - (sentAt[index] ?? 0);
-          statuses[status] = (statuses[status] ?? 0) + 1;
-          completed++;
-          if (completed === requests.length)
-            resolve({ sentAt, latencyMs, statuses, seconds: (now() - started) / 1000 });
-          else after(sender);
-        });
-      },
-    };
-    drive(queue);
-  }).finally(() => {
-    for (const sender of senders) sender.end();
-  });
-}
-
-interface RequestQueue {
-  remaining(): number;
-  newSender(): Sender;
-  sendNext(sender: Sender, after: (sender: Sender) => void): void;
+  await drive(async () => {
+    const index = next++;
+    const [pool, request] = [pools[index % pools.length], requests[index]];
+    if (pool === undefined || request === undefined) return;
+    sentAt[index] = now();
+    const { statusCode, body } = await pool.request({ path: '/crm/webhook', ...request });
+    await body.dump();
+    latencyMs[index] = now() - (sentAt[index] ?? 0);
+    statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
+  }).finally(() => Promise.all(pools.map((pool) => pool.destroy())));
+  return { sentAt, latencyMs, statuses };
 }
 
 const calls = {
   /** Builds and signs the next requests, round robin over the locations. */
-  prepare(batch: { run: number; count: number; locations: string[]; kind: Kind; privateKey: string }) {
-    const key = createPrivateKey(batch.privateKey);
-    requests = Array.from({ length: batch.count }, (_, index) => {
-      const locationId = batch.locations[index % batch.locations.length] ?? '';
-      return webhookRequest({ run: batch.run, index, locationId, kind: batch.kind }, key);
-    });
+  prepare(batch: Batch) {
+    requests = Array.from({ length: batch.count }, (_, index) =>
+      webhook(batch, index, batch.locations[index % batch.locations.length] ?? ''),
+    );
   },
 
-  /** Uses `concurrency` connections, each of which sends its next request after the previous response. */
-  closedLoop(url: string | readonly string[], concurrency: number): Promise<LoadResult> {
-    return sendAll([url].flat(), (queue) => {
-      const sendAgain = (sender: Sender) => queue.sendNext(sender, sendAgain);
-      for (let count = 0; count < concurrency && queue.remaining() > 0; count++) sendAgain(queue.newSender());
-    });
-  },
+  /** Sends `concurrency` requests at a time, each after the response to an earlier one. */
+  closedLoop: (url: string | readonly string[], concurrency: number): Promise<LoadResult> =>
+    sendAll([url].flat(), (sendNext) => {
+      let left = requests.length;
+      const one = async () => {
+        while (left-- > 0) await sendNext();
+      };
+      return Promise.all(Array.from({ length: concurrency }, one));
+    }),
 
   /** Sends `rate` requests per second (open loop): slow responses open more connections and do not delay other requests. */
   fixedRate(url: string, rate: number): Promise<LoadResult> {
     preferThisProcess(true);
-    return sendAll([url], (queue) => {
-      const idle: Sender[] = [];
+    return sendAll([url], async (sendNext) => {
+      const sending: Promise<void>[] = [];
       const started = now();
-      let sent = 0;
-      const timer = setInterval(() => {
-        const due = Math.floor(((now() - started) / 1000) * rate);
-        for (; sent < due && queue.remaining() > 0; sent++) {
-          queue.sendNext(idle.pop() ?? queue.newSender(), (sender) => idle.push(sender));
-        }
-        if (queue.remaining() === 0) clearInterval(timer);
-      }, 1);
+      await new Promise<void>((resolve) => {
+        const timer = setInterval(() => {
+          const due = Math.floor(((now() - started) / 1000) * rate);
+          while (sending.length < Math.min(due, requests.length)) sending.push(sendNext());
+          if (sending.length < requests.length) return;
+          clearInterval(timer);
+          resolve();
+        }, 1);
+      });
+      await Promise.all(sending);
     }).finally(() => preferThisProcess(false));
   },
 };

@@ -1,183 +1,134 @@
 // The Macs. Each registers for its location, reports every `send` as delivered, and receives texts on command.
-import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { now } from './clock.ts';
-import { messageId } from './message-ids.ts';
+import { connectMac, SocketClosedError, UpgradeError } from '@footbridge/testkit/mac';
+import type { Mac } from '@footbridge/testkit/mac';
+
+import { messageId, now, phoneOf } from './messages.ts';
 import { serve } from './worker.ts';
-import { WebSocketClient } from './websocket-client.ts';
-import { phoneOf } from './webhook-requests.ts';
 
-export interface Received {
-  /** Milliseconds on the shared clock when message i was written to the socket. */
-  readonly sentAt: Float64Array;
-  readonly seconds: number;
-}
-
-interface Credentials {
+export interface Credentials {
   readonly locationId: string;
   readonly token: string;
   /** Whether the Mac confirms every `send`, as the agent does it. Default true. */
   readonly confirms?: boolean;
 }
 
-class Mac {
-  readonly locationId: string;
-  readonly registered: Promise<void>;
-  readonly #socket: WebSocketClient;
-  readonly #fleet: Fleet;
-  readonly #confirms: boolean;
-  readonly #onAck = new Map<number, () => void>();
-  #seq = 0;
-
-  constructor(url: string, credentials: Credentials, fleet: Fleet) {
-    this.locationId = credentials.locationId;
-    this.#fleet = fleet;
-    this.#confirms = credentials.confirms ?? true;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.registered = promise;
-    this.#socket = new WebSocketClient(
-      url,
-      { 'Sec-WebSocket-Protocol': 'footbridge.v1', Authorization: `Bearer ${credentials.token}` },
-      {
-        opened: () =>
-          this.#socket.send(
-            JSON.stringify({
-              type: 'register',
-              locationId: this.locationId,
-              agent: { version: '0.1.0' },
-              os: { name: 'macOS', version: '26.1' },
-              capabilities: this.#confirms ? ['received'] : [],
-            }),
-          ),
-        text: (text) => this.#handle(JSON.parse(text), resolve),
-        lost: (reason) => {
-          const error = new Error(`The Mac of ${this.locationId} lost its connection: ${reason}.`);
-          reject(error);
-          fleet.fail(error);
-        },
-      },
-    );
-  }
-
-  #handle(frame: ServiceFrame, onRegistered: () => void): void {
-    if (frame.type === 'ack') {
-      const done = this.#onAck.get(frame.seq);
-      this.#onAck.delete(frame.seq);
-      if (frame.outcome === 'delivered') done?.();
-      else
-        this.#fleet.fail(
-          new Error(`A frame was acknowledged as ${frame.outcome}: ${frame.reason ?? 'no reason'}.`),
-        );
-    } else if (frame.type === 'send') this.#deliver(frame);
-    else if (frame.type === 'registered') onRegistered();
-  }
-
-  #deliver(frame: SendFrame): void {
-    const { reportAfterMs } = this.#fleet;
-    if (this.#confirms) this.#socket.send(JSON.stringify({ type: 'received', requestId: frame.requestId }));
-    if (reportAfterMs === 0) this.#report(frame);
-    else setTimeout(() => this.#report(frame), reportAfterMs);
-  }
-
-  #report({ requestId, messageId: id }: SendFrame): void {
-    const seq = ++this.#seq;
-    this.#onAck.set(seq, () => this.#fleet.statusAcked());
-    this.#socket.send(
-      JSON.stringify({
-        type: 'message_status',
-        seq,
-        requestId,
-        messageId: id,
-        status: 'delivered',
-        guid: `sent-${id}`,
-      }),
-    );
-  }
-
-  receive(run: number, index: number, acked: () => void): void {
-    const sender = phoneOf(this.locationId);
-    const seq = ++this.#seq;
-    this.#onAck.set(seq, acked);
-    this.#socket.send(
-      JSON.stringify({
-        type: 'message_received',
-        seq,
-        guid: randomUUID().toUpperCase(),
-        sender,
-        service: 'iMessage',
-        text: `${messageId(run, index)} Thank you, Thursday at ten suits me well. See you then!`,
-        sentAt: new Date().toISOString(),
-        chat: { id: 1, isGroup: false, recipients: [sender] },
-        attachments: [],
-      }),
-    );
-  }
-
-  end(): void {
-    this.#socket.end();
-  }
+interface ServedMac extends Credentials {
+  /** The address of its service. */
+  readonly url: string;
 }
 
-type SendFrame = { type: 'send'; requestId: string; messageId: string };
-type ServiceFrame =
-  | SendFrame
-  | { type: 'registered' }
-  | { type: 'ack'; seq: number; outcome: string; reason?: string };
+/** A closed loop over all Macs, or a fixed number of messages per second. */
+export type LoadModel = { readonly concurrency: number } | { readonly rate: number };
+
+interface ConnectedMac {
+  receive(run: number, index: number, acked: () => void): void;
+  end(): void;
+}
+
+const AT_ONCE = 100;
+const WITHIN_MS = 60_000;
+const RETRY_MS = 250;
+const MAX_ATTEMPTS = 240;
 
 /** All Macs of one candidate. */
 class Fleet {
+  readonly #all: ServedMac[] = [];
+  #macs: ConnectedMac[] = [];
   /** The simulated time that a Mac takes to send a text. */
-  reportAfterMs = 0;
-  readonly #macs: Mac[] = [];
+  #reportAfterMs = 0;
   #error: Error | undefined;
   #onError = (_error: Error): void => undefined;
   #acked = 0;
   #expected = 0;
   #allAcked = (): void => undefined;
 
-  async connect(url: string, all: readonly Credentials[]): Promise<void> {
-    const batchSize = 100;
-    for (let from = 0; from < all.length; from += batchSize) {
-      const batch = all.slice(from, from + batchSize).map((credentials) => new Mac(url, credentials, this));
-      this.#macs.push(...batch);
-      await Promise.all(batch.map((mac) => mac.registered));
-    }
+  async connect(all: readonly ServedMac[], atOnce = AT_ONCE): Promise<void> {
+    this.#all.push(...all);
+    for (let from = 0; from < all.length; from += atOnce)
+      this.#macs.push(
+        ...(await Promise.all(all.slice(from, from + atOnce).map((one) => this.#connectOne(one)))),
+      );
   }
 
-  fail(error: Error): void {
-    this.#error ??= error;
-    this.#onError(error);
+  /** Drops all connections, and connects all Macs again at the same moment. */
+  async reconnect(): Promise<void> {
+    if (this.#error !== undefined) throw this.#error;
+    this.end();
+    await this.connect(this.#all.splice(0), Infinity);
   }
 
-  statusAcked(): void {
+  async #connectOne(credentials: ServedMac): Promise<ConnectedMac> {
+    const { url, locationId, token, confirms = true } = credentials;
+    const mac = await join(url, token, locationId, confirms ? ['received'] : []);
+    const onAck = new Map<number, () => void>();
+    const acked = () => this.#statusAcked();
+    let ended = false;
+    mac.onFrame = (frame) => {
+      if (frame.type === 'ack') {
+        const done = onAck.get(frame.seq);
+        onAck.delete(frame.seq);
+        if (frame.outcome === 'delivered') done?.();
+        else this.#fail(`A frame was acknowledged as ${JSON.stringify(frame)}.`);
+      } else if (frame.type === 'send') {
+        const { requestId, messageId: id } = frame;
+        const status = { requestId, messageId: id, status: 'delivered', guid: `sent-${id}` } as const;
+        if (confirms) mac.confirm(requestId);
+        if (this.#reportAfterMs === 0) onAck.set(mac.status(status), acked);
+        else setTimeout(() => onAck.set(mac.status(status), acked), this.#reportAfterMs);
+      }
+    };
+    void mac.closed.then(({ code, reason }) => {
+      if (!ended) this.#fail(`The Mac of ${locationId} lost its connection: ${code} ${reason}`);
+    });
+    const sender = phoneOf(locationId);
+    return {
+      receive: (run, index, done) => {
+        const text = `${messageId(run, index)} Thank you, Thursday at ten suits me well. See you then!`;
+        onAck.set(mac.received({ sender, text }), done);
+      },
+      end: () => {
+        ended = true;
+        mac.terminate();
+      },
+    };
+  }
+
+  #fail(message: string): void {
+    this.#error ??= new Error(message);
+    this.#onError(this.#error);
+  }
+
+  #statusAcked(): void {
     this.#acked++;
     if (this.#acked === this.#expected) this.#allAcked();
   }
 
   expectStatuses(count: number, reportAfterMs: number): void {
-    this.reportAfterMs = reportAfterMs;
+    this.#reportAfterMs = reportAfterMs;
     this.#acked = 0;
     this.#expected = count;
   }
 
-  async statusesDone(withinMs: number): Promise<void> {
-    const progress = () =>
-      `${this.#acked} of ${this.#expected} statuses were acknowledged in ${withinMs} ms.`;
-    await this.#race(withinMs, progress, (resolve) => {
-      if (this.#acked >= this.#expected) resolve();
-      else this.#allAcked = resolve;
-    });
+  statusesDone(): Promise<void> {
+    return this.#race(
+      () => `${this.#acked} of ${this.#expected} statuses`,
+      (resolve) => {
+        if (this.#acked >= this.#expected) resolve();
+        else this.#allAcked = resolve;
+      },
+    );
   }
 
-  async receive(run: number, count: number, load: LoadModel): Promise<Received> {
+  /** Resolves with the time on the shared clock when message i was written to the socket. */
+  async receive(run: number, count: number, load: LoadModel): Promise<Float64Array> {
     const sentAt = new Float64Array(count);
     const started = now();
     let next = 0;
     let acked = 0;
-    const withinMs = 60_000;
     await this.#race(
-      withinMs,
-      () => `${acked} of ${count} received messages were acknowledged in ${withinMs} ms.`,
+      () => `${acked} of ${count} received messages`,
       (resolve) => {
         const receiveNext = () => {
           if (next === count) return;
@@ -200,25 +151,39 @@ class Fleet {
         }, 1);
       },
     );
-    return { sentAt, seconds: (now() - started) / 1000 };
+    return sentAt;
   }
 
-  async #race(withinMs: number, progress: () => string, start: (resolve: () => void) => void): Promise<void> {
+  async #race(progress: () => string, start: (resolve: () => void) => void): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#onError = reject;
-    const timer = setTimeout(() => reject(new Error(progress())), withinMs);
+    const late = () => reject(new Error(`${progress()} were acknowledged in ${WITHIN_MS} ms.`));
+    const timer = setTimeout(late, WITHIN_MS);
     start(resolve);
     await promise.finally(() => clearTimeout(timer));
   }
 
   end(): void {
-    for (const mac of this.#macs) mac.end();
+    for (const mac of this.#macs.splice(0)) mac.end();
   }
 }
 
-/** A closed loop over all Macs, or a fixed number of messages per second. */
-export type LoadModel = { readonly concurrency: number } | { readonly rate: number };
+/** Connects and registers a Mac. Tries again until it succeeds, unless the service rejects the Mac. */
+async function join(url: string, token: string, locationId: string, capabilities: string[]): Promise<Mac> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      const mac = await connectMac(url, { token });
+      await mac.register(locationId, { capabilities });
+      return mac;
+    } catch (error) {
+      const isRejected =
+        (error instanceof UpgradeError && error.status === 401) ||
+        (error instanceof SocketClosedError && error.code >= 4500);
+      if (isRejected || attempt === MAX_ATTEMPTS) throw error;
+      await sleep(RETRY_MS);
+    }
+}
 
 const fleets = new Map<string, Fleet>();
 
@@ -229,14 +194,18 @@ function fleetOf(name: string): Fleet {
 }
 
 const calls = {
-  async connect(name: string, url: string, all: Credentials[]) {
+  async connect(name: string, url: string, all: readonly Credentials[], atOnce?: number) {
     const fleet = fleets.get(name) ?? new Fleet();
     fleets.set(name, fleet);
-    await fleet.connect(url, all);
+    await fleet.connect(
+      all.map((one) => ({ ...one, url })),
+      atOnce,
+    );
   },
+  reconnect: (name: string) => fleetOf(name).reconnect(),
   expectStatuses: (name: string, count: number, reportAfterMs: number) =>
     fleetOf(name).expectStatuses(count, reportAfterMs),
-  statusesDone: (name: string, withinMs: number) => fleetOf(name).statusesDone(withinMs),
+  statusesDone: (name: string) => fleetOf(name).statusesDone(),
   receive: (name: string, run: number, count: number, load: LoadModel) =>
     fleetOf(name).receive(run, count, load),
   disconnect(name: string) {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-import type { Pinning, Role } from '../measure/pinning.ts';
+import type { Pinning } from '../measure/pinning.ts';
 
 /** The functions that a worker process exposes. The caller is typed from them. */
 export type Calls = Record<string, (...args: never[]) => unknown>;
@@ -21,6 +21,7 @@ interface ResultMessage {
 }
 
 export interface Worker<C extends Calls> {
+  readonly pid: number;
   call<Name extends keyof C & string>(
     name: Name,
     ...args: Parameters<C[Name]>
@@ -46,20 +47,16 @@ export function serve(calls: Calls): void {
   process.on('disconnect', () => process.exit(0));
 }
 
-/** Starts `file` as a worker process. */
+/** Starts `file` as a worker process of the environment. */
 export function startWorker<C extends Calls>(
   file: URL,
   pinning: Pinning,
-  role: Role = 'environment',
-  more: readonly string[] = [],
+  { nodeArgs = [], env = process.env }: { nodeArgs?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Worker<C> {
   const path = fileURLToPath(file);
-  const [command, commandArgs] = pinning.command(role, process.execPath, [
-    '--disable-warning=ExperimentalWarning',
-    path,
-    ...more,
-  ]);
-  const child = spawn(command, commandArgs, {
+  const args = ['--disable-warning=ExperimentalWarning', ...nodeArgs, path];
+  const child = spawn(...pinning.command('environment', process.execPath, args), {
+    env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // Preserves typed arrays.
     serialization: 'advanced',
@@ -78,11 +75,12 @@ export function startWorker<C extends Calls>(
     pending.clear();
   });
   return {
-    call: (name, ...args) =>
+    pid: child.pid ?? 0,
+    call: (name, ...callArgs) =>
       new Promise((resolve, reject) => {
         const id = ++lastId;
         pending.set(id, { resolve, reject });
-        child.send({ id, name, args });
+        child.send({ id, name, args: callArgs });
       }),
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,11 +1,11 @@
 // A server with only the ws library: it accepts every socket, sends `registered` and pings. This is the minimal cost of a socket.
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import process from 'node:process';
 
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 
-import { serveReports } from './process-report.ts';
+import { clock, serveServer } from './process-report.ts';
 
 const HEARTBEAT_MS = 15_000;
 const TICK_MS = 100;
@@ -35,7 +35,6 @@ function onClose(this: WebSocket): void {
   sockets.delete(this);
 }
 
-const { clock } = serveReports(() => server.close());
 let round: Iterator<WebSocket> = sockets.values();
 clock.after(TICK_MS, function tick() {
   clock.after(TICK_MS, tick);
@@ -49,8 +48,13 @@ clock.after(TICK_MS, function tick() {
   }
 });
 
-server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, () => {
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  process.send?.({ url: `http://127.0.0.1:${port}` });
+serveServer({
+  async open() {
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    return { url: `http://127.0.0.1:${port}`, operatorUrl: '', operatorToken: '' };
+  },
+  close: () => Promise.resolve(void server.close()),
 });

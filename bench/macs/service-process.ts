@@ -1,7 +1,4 @@
 // Runs only the service in this process, so that all of its memory and CPU belong to the service.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import process from 'node:process';
 
 import { createLog } from '@footbridge/runtime/log';
@@ -9,17 +6,25 @@ import { keepNextTickFast, tuneCollections } from '@footbridge/runtime/tune-v8';
 import { createBridge } from '@footbridge/service/compose';
 import type { Bridge } from '@footbridge/service/compose';
 import { loadConfig } from '@footbridge/service/config';
-import { serveReports } from './process-report.ts';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
+
+import { clock, serveServer } from './process-report.ts';
 
 keepNextTickFast();
-const folder = mkdtempSync(join(tmpdir(), 'footbridge-'));
-const { config } = loadConfig({ ...process.env, DATA_DIR: folder });
-const log = createLog(config.logLevel, { destination: { write: (line) => void process.stderr.write(line) } });
+const cleanup = createCleanup();
 let bridge: Bridge | undefined;
-const { clock } = serveReports(async () => {
-  await bridge?.close();
-  rmSync(folder, { recursive: true, force: true });
+
+serveServer({
+  async open() {
+    const { config } = loadConfig({ ...process.env, DATA_DIR: await tempDir(cleanup) });
+    const destination = { write: (line: string) => void process.stderr.write(line) };
+    bridge = await createBridge(config, { log: createLog(config.logLevel, { destination }), clock });
+    tuneCollections();
+    const { url, operatorUrl, operatorToken } = bridge;
+    return { url, operatorUrl, operatorToken };
+  },
+  async close() {
+    await bridge?.close();
+    await cleanup.run();
+  },
 });
-bridge = await createBridge(config, { log, clock });
-tuneCollections();
-process.send?.({ url: bridge.url, operatorUrl: bridge.operatorUrl, operatorToken: bridge.operatorToken });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Harness, RunningCandidate } from '../harness.ts';
 import { cpuMicros } from '../measure/process-costs.ts';
 import type { Interval } from '../measure/profile.ts';
-import { now } from '../environment/clock.ts';
+import { now } from '../environment/messages.ts';
 import type { Work } from './work.ts';
 
 /** Microseconds of CPU per message and round. */

@@ -1,14 +1,15 @@
 import type { Harness, RunningCandidate } from '../harness.ts';
 import { quantile, tail } from '../measure/statistics.ts';
 import type { Tail } from '../measure/statistics.ts';
-import { beginOutbound, endOutbound, inboundArrivals, prepareWebhooks } from './work.ts';
+import { arrivalsOf, beginOutbound, endOutbound, prepareWebhooks } from './work.ts';
 
-export type Moment = 'webhook' | 'delivered' | 'inbound';
+export const MOMENTS = ['webhook', 'delivered', 'inbound'] as const;
+type Tails = Partial<Record<(typeof MOMENTS)[number], Tail>>;
 
 /** Milliseconds from the webhook to its response, from the webhook to `delivered` at the CRM, and from the Mac to the CRM. */
-export type Latencies = Readonly<Record<string, Partial<Record<Moment, Tail>>>>;
+export type Latencies = Readonly<Record<string, Tails>>;
 
-export interface Rates {
+interface Rates {
   readonly outbound: number;
   readonly inbound: number;
   readonly seconds: number;
@@ -24,70 +25,57 @@ export async function measureLatencies(
   candidates: readonly RunningCandidate[],
   ratesOf: (candidate: RunningCandidate) => Rates,
 ): Promise<Latencies> {
-  const tailsByName = new Map<string, Record<Moment, Tail[]>>();
-  const repeats = Math.max(...candidates.map((candidate) => ratesOf(candidate).repeats));
-  for (let repeat = 0; repeat < repeats; repeat++) {
-    for (const candidate of candidates) {
-      const tails = tailsByName.get(candidate.name) ?? { webhook: [], delivered: [], inbound: [] };
-      tailsByName.set(candidate.name, tails);
-      const measured = await measureOnce(harness, candidate, ratesOf(candidate));
-      for (const moment of ['webhook', 'delivered', 'inbound'] as const) {
-        const measuredTail = measured[moment];
-        if (measuredTail !== undefined) tails[moment].push(measuredTail);
-      }
-    }
-  }
-  return Object.fromEntries(
-    [...tailsByName].map(([name, tails]) => [
-      name,
-      Object.fromEntries(
-        Object.entries(tails)
-          .filter(([, all]) => all.length > 0)
-          .map(([moment, all]) => [moment, medianTail(all)]),
-      ),
-    ]),
-  );
+  const measured = candidates.map((candidate) => ({
+    candidate,
+    rates: ratesOf(candidate),
+    all: [] as Tails[],
+  }));
+  const repeats = Math.max(...measured.map(({ rates }) => rates.repeats));
+  for (let repeat = 0; repeat < repeats; repeat++)
+    for (const { candidate, rates, all } of measured) all.push(await measureOnce(harness, candidate, rates));
+  return Object.fromEntries(measured.map(({ candidate, all }) => [candidate.name, medianTails(all)]));
 }
 
 async function measureOnce(
   { environment }: Harness,
   candidate: RunningCandidate,
-  rates: Rates,
-): Promise<Partial<Record<Moment, Tail>>> {
-  const outgoing = Math.round(rates.outbound * rates.seconds);
-  const incoming = Math.round(rates.inbound * rates.seconds);
+  { outbound, inbound, seconds, crmLatencyMs = 0, reportAfterMs = 0 }: Rates,
+): Promise<Tails> {
+  const outgoing = Math.round(outbound * seconds);
+  const incoming = Math.round(inbound * seconds);
   const run = await prepareWebhooks(environment, candidate.locations, outgoing);
-  await beginOutbound(environment, candidate, run, outgoing, {
-    inbound: incoming,
-    latencyMs: rates.crmLatencyMs ?? 0,
-    reportAfterMs: rates.reportAfterMs ?? 0,
-  });
-  const [sent, received] = await Promise.all([
-    environment.load.call('fixedRate', candidate.url, rates.outbound),
+  const conditions = { inbound: incoming, latencyMs: crmLatencyMs, reportAfterMs };
+  await beginOutbound(environment, candidate, run, outgoing, conditions);
+  const [sent, receivedAt] = await Promise.all([
+    environment.load.call('fixedRate', candidate.url, outbound),
     incoming > 0
-      ? environment.macs.call('receive', candidate.name, run, incoming, { rate: rates.inbound })
+      ? environment.macs.call('receive', candidate.name, run, incoming, { rate: inbound })
       : undefined,
   ]);
   const { delivered } = await endOutbound(environment, candidate, outgoing, sent);
+  const arrived = receivedAt && (await arrivalsOf(environment, candidate, ['inbound'], incoming)).inbound;
   return {
     webhook: tail(sent.latencyMs),
     delivered: tail(between(sent.sentAt, delivered)),
-    ...(received && {
-      inbound: tail(between(received.sentAt, await inboundArrivals(environment, candidate, incoming))),
-    }),
+    ...(arrived && { inbound: tail(between(receivedAt, arrived)) }),
   };
 }
 
-function between(from: Float64Array, to: Float64Array): Float64Array {
-  return to.map((at, index) => at - (from[index] ?? Number.NaN));
-}
+const between = (from: Float64Array, to: Float64Array): Float64Array =>
+  to.map((at, index) => at - (from[index] ?? Number.NaN));
 
-function medianTail(all: readonly Tail[]): Tail {
-  const median = (select: (entry: Tail) => number) => quantile(all.map(select), 0.5);
-  return {
-    p50: median(({ p50 }) => p50),
-    p99: median(({ p99 }) => p99),
-    max: median(({ max }) => max),
-    samples: all.reduce((sum, { samples }) => sum + samples, 0),
-  };
+function medianTails(all: readonly Tails[]): Tails {
+  const medians = MOMENTS.flatMap((moment) => {
+    const tails = all.flatMap((one) => one[moment] ?? []);
+    const median = (select: (one: Tail) => number) => quantile(tails.map(select), 0.5);
+    const samples = tails.reduce((sum, one) => sum + one.samples, 0);
+    if (samples === 0) return [];
+    const { p50, p99, max } = {
+      p50: median((one) => one.p50),
+      p99: median((one) => one.p99),
+      max: median((one) => one.max),
+    };
+    return [[moment, { p50, p99, max, samples }]];
+  });
+  return Object.fromEntries(medians);
 }

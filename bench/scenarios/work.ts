@@ -1,8 +1,8 @@
-import type { RunningCandidate } from '../harness.ts';
-import type { LoadResult } from '../environment/load.ts';
-import type { Kind } from '../environment/webhook-requests.ts';
-import { locationNames } from '../environment/environment.ts';
+import type { Arrivals } from '../environment/crm.ts';
 import type { BenchEnvironment } from '../environment/environment.ts';
+import type { Kind, LoadResult } from '../environment/load.ts';
+import { locationNames } from '../environment/messages.ts';
+import type { RunningCandidate } from '../harness.ts';
 
 /** A workload: `prepare` runs once, then `perform` on each candidate with the same bytes. */
 export interface Work {
@@ -22,21 +22,16 @@ export const CONCURRENCY = 32;
 /** Within this time the service has written what it keeps in memory under load. */
 const WRITTEN_MS = 400;
 
-/** Webhook in, frame out, 200, `pending`, the Mac's report, `delivered`, acknowledgement. */
-export function outboundReported(reportAfterMs: number): Work {
-  return {
-    settleMs: WRITTEN_MS,
-    prepare: (environment, locations, count) => prepareWebhooks(environment, locations, count, 'signed'),
-    async perform(environment, candidate, run, count) {
-      await beginOutbound(environment, candidate, run, count, { reportAfterMs });
-      const sent = await environment.load.call('closedLoop', candidate.url, CONCURRENCY);
-      await endOutbound(environment, candidate, count, sent);
-    },
-  };
-}
-
-/** The Macs report immediately, so that the measured time contains only the work of the service. */
-export const outbound = outboundReported(0);
+/** Webhook in, frame out, 200, `pending`, the Mac's report, `delivered`, acknowledgement. The Macs report immediately. */
+export const outbound: Work = {
+  settleMs: WRITTEN_MS,
+  prepare: (environment, locations, count) => prepareWebhooks(environment, locations, count),
+  async perform(environment, candidate, run, count) {
+    await beginOutbound(environment, candidate, run, count);
+    const sent = await environment.load.call('closedLoop', candidate.url, CONCURRENCY);
+    await endOutbound(environment, candidate, count, sent);
+  },
+};
 
 /** The Mac's message, the CRM's conversation, acknowledgement. */
 export const inbound: Work = {
@@ -45,40 +40,33 @@ export const inbound: Work = {
   async perform(environment, candidate, run, count) {
     await environment.crm.call('begin', { run, outbound: 0, inbound: count });
     await environment.macs.call('receive', candidate.name, run, count, { concurrency: CONCURRENCY });
-    await inboundArrivals(environment, candidate, count);
+    await arrivalsOf(environment, candidate, ['inbound'], count);
   },
 };
 
 /** Webhooks that are rejected with the given status. */
-export function rejected(kind: Kind, status: number, settleMs: number, locations?: readonly string[]): Work {
-  return {
-    settleMs,
-    prepare: (environment, served, count) => prepareWebhooks(environment, locations ?? served, count, kind),
-    async perform(environment, candidate, _run, count) {
-      const { statuses } = await environment.load.call('closedLoop', candidate.url, CONCURRENCY);
-      expectStatus(candidate, statuses, status, count);
-    },
-  };
-}
+const rejected = (kind: Kind, status: number, settleMs: number, locations?: readonly string[]): Work => ({
+  settleMs,
+  prepare: (environment, served, count) => prepareWebhooks(environment, locations ?? served, count, { kind }),
+  async perform(environment, candidate, _run, count) {
+    const sent = await environment.load.call('closedLoop', candidate.url, CONCURRENCY);
+    expectStatus(candidate, sent, status, count);
+  },
+});
 
 export const unsigned = rejected('unsigned', 401, 0);
 export const forged = rejected('forged', 401, 0);
-export const notConnected = rejected(
-  'signed',
-  404,
-  200,
-  locationNames(100).map((name) => name.replace('bench', 'absent')),
-);
+const ABSENT = locationNames(100).map((name) => name.replace('bench', 'absent'));
+export const notConnected = rejected('signed', 404, 200, ABSENT);
 
 export async function prepareWebhooks(
   environment: BenchEnvironment,
   locations: readonly string[],
   count: number,
-  kind: Kind = 'signed',
-  privateKey = environment.key.privateKey,
+  { kind = 'signed', key = environment.key }: { kind?: Kind; key?: BenchEnvironment['key'] } = {},
 ): Promise<number> {
   const run = environment.nextRun();
-  await environment.load.call('prepare', { run, count, locations: [...locations], kind, privateKey });
+  await environment.load.call('prepare', { run, count, locations, kind, key });
   return run;
 }
 
@@ -99,47 +87,35 @@ export async function endOutbound(
   candidate: RunningCandidate,
   count: number,
   sent: LoadResult,
-): Promise<{ delivered: Float64Array; inbound: Float64Array }> {
-  expectStatus(candidate, sent.statuses, 200, count);
-  await environment.macs.call('statusesDone', candidate.name, 60_000);
+): Promise<Arrivals> {
+  expectStatus(candidate, sent, 200, count);
+  await environment.macs.call('statusesDone', candidate.name);
+  return arrivalsOf(environment, candidate, ['pending', 'delivered'], count);
+}
+
+/** Returns the arrivals at the CRM, after verifying that it got each of these calls once per message. */
+export async function arrivalsOf(
+  environment: BenchEnvironment,
+  { name }: RunningCandidate,
+  calls: readonly ('pending' | 'delivered' | 'inbound')[],
+  count: number,
+): Promise<Arrivals> {
   const arrivals = await environment.crm.call('arrivals');
-  expectNoWrongCalls(candidate, arrivals.wrong);
-  expectAll(candidate, 'pending', arrivals.pending);
-  expectAll(candidate, 'delivered', arrivals.delivered);
+  if (arrivals.wrong.length > 0)
+    throw new Error(`${name} made wrong calls to the CRM: ${arrivals.wrong.join('; ')}.`);
+  for (const call of calls) {
+    const arrived = arrivals[call].filter((at) => at > 0).length;
+    if (arrived !== count) throw new Error(`${name} sent "${call}" to the CRM for ${arrived} of ${count}.`);
+  }
   return arrivals;
 }
 
-export async function inboundArrivals(
-  environment: BenchEnvironment,
-  candidate: RunningCandidate,
-  count: number,
-): Promise<Float64Array> {
-  const arrivals = await environment.crm.call('arrivals');
-  expectNoWrongCalls(candidate, arrivals.wrong);
-  if (arrivals.inbound.length !== count) throw new Error('The CRM recorded another run.');
-  expectAll(candidate, 'inbound', arrivals.inbound);
-  return arrivals.inbound;
-}
-
 function expectStatus(
-  candidate: RunningCandidate,
-  statuses: Record<string, number>,
+  { name }: RunningCandidate,
+  { statuses }: LoadResult,
   status: number,
   count: number,
 ): void {
   if (statuses[status] !== count)
-    throw new Error(
-      `${candidate.name} should have responded ${count} times with ${status}, but: ${JSON.stringify(statuses)}.`,
-    );
-}
-
-function expectAll(candidate: RunningCandidate, kind: string, arrivals: Float64Array): void {
-  const missing = arrivals.filter((at) => at === 0).length;
-  if (missing > 0)
-    throw new Error(`${candidate.name} did not send "${kind}" to the CRM for ${missing} messages.`);
-}
-
-function expectNoWrongCalls(candidate: RunningCandidate, wrong: readonly string[]): void {
-  if (wrong.length > 0)
-    throw new Error(`${candidate.name} made wrong calls to the CRM: ${wrong.join('; ')}.`);
+    throw new Error(`${name}: ${count} responses with ${status} expected, not ${JSON.stringify(statuses)}.`);
 }

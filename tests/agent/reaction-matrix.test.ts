@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { allMacs, casesOf, runCases } from './reaction-matrix.ts';
 
-/** Every 29th case of each Mac. `bench/agent/reaction-matrix.ts` runs all of them. */
+/** Every 29th case of each Mac. `bench/agent.ts reactions` runs all of them. */
 const EACH = 29;
 
 describe('reactions on the screen', () => {

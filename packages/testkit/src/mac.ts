@@ -140,6 +140,8 @@ export class Mac {
   readonly unknownFrames: string[] = [];
   readonly closed: Promise<Closed>;
   pings = 0;
+  /** If set, it gets every frame from the service, and none is kept: a load test receives millions. */
+  onFrame: ((frame: ServiceFrame) => void) | undefined;
   /** The sequence number of the next frame. */
   seq: number;
   readonly #socket: WebSocket;
@@ -298,7 +300,8 @@ export class Mac {
 
   #receive(text: string): void {
     const parsed = parseServiceFrame(text);
-    if (parsed.kind === 'frame') {
+    if (parsed.kind === 'frame' && this.onFrame !== undefined) this.onFrame(parsed.frame);
+    else if (parsed.kind === 'frame') {
       this.frames.push(parsed.frame);
       this.#unread.push(parsed.frame);
       if (this.#confirmsAll && parsed.frame.type === 'send') this.confirm(parsed.frame.requestId);

@@ -1,24 +1,22 @@
 import { readFileSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
+
+import { openChatDb } from '@footbridge/simulator/chat-db';
 
 export const CHATS = 2_000;
 const MESSAGES = 300_000;
+const FIRST_DATE = 700_000_000_000_000_000n;
 
-export function person(index: number): string {
-  return `+1555${String(index).padStart(7, '0')}`;
-}
+export const person = (index: number): string => `+1555${String(index).padStart(7, '0')}`;
 
-export function guid(index: number): string {
-  return `GUID-${index}`;
-}
+export const guid = (index: number): string => `GUID-${index}`;
 
 /** Every fourth chat is a group of three. */
-export function members(chat: number): string[] {
-  return chat % 4 === 0 ? [person(chat), person(chat + 1), person(chat + 2)] : [person(chat)];
-}
+export const members = (chat: number): string[] =>
+  chat % 4 === 0 ? [person(chat), person(chat + 1), person(chat + 2)] : [person(chat)];
 
-/** Fills a store of macOS 26 with chats, messages and own reactions. */
-export function fillStore(db: DatabaseSync): void {
+/** Creates a store of macOS 26 as large as that of a busy Mac after some years: chats, messages and own reactions. */
+export function fillStore(path: string): void {
+  const db = openChatDb(path, 26);
   const body = readFileSync(
     new URL('../../packages/agent/fixtures/bodies/regular-text.bin', import.meta.url),
   );
@@ -42,20 +40,13 @@ export function fillStore(db: DatabaseSync): void {
     'INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (?, ?, ?)',
   );
   for (let index = 0; index < MESSAGES; index += 1) {
-    const date = 700_000_000_000_000_000n + BigInt(index) * 1_000_000_000n;
-    const isReaction = index % 7 === 1 && index > 7;
-    const target = isReaction ? `p:0/${guid(index - 1)}` : null;
-    const place = index % CHATS;
-    message.run(
-      guid(index),
-      isReaction ? null : body,
-      place + 1,
-      date,
-      isReaction ? 1 : 0,
-      target,
-      isReaction ? 2000 : 0,
-    );
-    joined.run(place + 1, index + 1, date);
+    const date = FIRST_DATE + BigInt(index) * 1_000_000_000n;
+    const place = (index % CHATS) + 1;
+    if (index % 7 === 1 && index > 7)
+      message.run(guid(index), null, place, date, 1, `p:0/${guid(index - 1)}`, 2000);
+    else message.run(guid(index), body, place, date, 0, null, 0);
+    joined.run(place, index + 1, date);
   }
   db.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)');
+  db.close();
 }

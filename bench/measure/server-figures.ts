@@ -4,44 +4,26 @@ import { join } from 'node:path';
 import type { Postgres } from '@footbridge/testkit/servers/postgres';
 import { createClient } from '@redis/client';
 
-import { cpuMicros } from '../measure/process-costs.ts';
+import { cpuMicros } from './process-costs.ts';
 
-export interface RedisFigures {
-  readonly cpuMicros: number;
-  /** Commands from clients and from scripts. */
-  readonly commands: number;
-  /** Commands from clients, which cross the network. */
-  readonly requests: number;
-  readonly memoryBytes: number;
-}
-
-/** Reads what Redis reports about itself. */
-export async function redisFigures(url: string): Promise<RedisFigures> {
+/** Reads what Redis reports about itself. `requests` come from clients, `commands` from clients and scripts. */
+export async function redisFigures(url: string) {
   const client = createClient({ url });
   await client.connect();
   const info = await client.sendCommand<string>(['INFO', 'ALL']);
   client.destroy();
-  const value = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0);
-  const calls = (name: string) =>
-    Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  const value = (name: string) => Number(new RegExp(`^${name}[:=]([\\d.]+)`, 'm').exec(info)?.[1] ?? 0);
+  const calls = (name: string) => value(`cmdstat_${name}:calls`);
   return {
     cpuMicros: (value('used_cpu_sys') + value('used_cpu_user')) * 1e6,
     commands: value('total_commands_processed'),
-    requests: ['evalsha', 'eval', 'publish', 'ping'].reduce((sum, name) => sum + calls(name), 0),
+    requests: calls('evalsha') + calls('eval') + calls('publish') + calls('ping'),
     memoryBytes: value('used_memory'),
   };
 }
 
-export interface PostgresFigures {
-  readonly cpuMicros: number;
-  readonly walBytes: number;
-  /** The tables of messages and claims with their indexes. */
-  readonly tableBytes: number;
-  readonly commits: number;
-}
-
 /** Reads what PostgreSQL reports about one of its databases, and the CPU time of the server's processes. */
-export async function postgresFigures(server: Postgres, database: string): Promise<PostgresFigures> {
+export async function postgresFigures(server: Postgres, database: string) {
   const [figures = {}] = await server.execute(
     database,
     `SELECT current_setting('data_directory') AS folder, pg_current_wal_lsn() - '0/0'::pg_lsn AS wal,
@@ -54,16 +36,17 @@ export async function postgresFigures(server: Postgres, database: string): Promi
   return {
     cpuMicros: cpuMicros(Number(pid)),
     walBytes: Number(wal),
+    /** The tables of messages and claims with their indexes. */
     tableBytes: Number(tables),
     commits: Number(commits),
   };
 }
 
-/** Returns the difference of each figure. */
-export function since<Figures extends object>(before: Figures, after: Figures): Figures {
+/** Returns the difference of each figure, divided by `count`. */
+export function since<Figures extends object>(before: Figures, after: Figures, count = 1): Figures {
   const entries = Object.entries(after).map(([name, value]) => [
     name,
-    Number(value) - Number(before[name as keyof Figures]),
+    (Number(value) - Number(before[name as keyof Figures])) / count,
   ]);
   return Object.fromEntries(entries) as Figures;
 }
