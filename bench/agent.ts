@@ -1,7 +1,7 @@
 // Measures the agent on a simulated Mac: node scripts/run.mjs bench/agent.ts NAME [--option N …]. Exits with 1 if a target is missed.
 import process from 'node:process';
 
-import { bodies, idle, outbox, store, tapbacks } from './agent/measurements.ts';
+import { idle, outbox, store, tapbacks } from './agent/measurements.ts';
 import type { Outcome } from './agent/outcome.ts';
 import { blueBubbles, inbound, reactions, send } from './agent/runs.ts';
 import { numberOptions } from './measure/number-options.ts';
@@ -36,7 +36,6 @@ const MEASUREMENTS: Readonly<Record<string, (args: string[]) => Promise<Outcome>
   idle: measurement({ seconds: 60 }, idle),
   outbox: measurement({ frames: 10_000 }, outbox),
   store: measurement({ repeats: 2000 }, store),
-  bodies: measurement({ count: 200_000, seed: 1 }, bodies),
   tapbacks: measurement({ count: 30 }, tapbacks),
 };
 const MAX_LISTED = 20;

@@ -160,12 +160,8 @@ export async function enrol(
   return credentials;
 }
 
-/** A candidate that accepts any Mac, without licenses and grants. */
-function plain(
-  name: string,
-  entry: string,
-  more: (folder: string) => Record<string, string> = () => ({}),
-): Candidate {
+/** The least code that does the work. It accepts any Mac, without licenses and grants. */
+function plainFloor(name: string, more: (folder: string) => Record<string, string> = () => ({})): Candidate {
   return {
     name,
     async start(start) {
@@ -174,10 +170,9 @@ function plain(
         PORT: String(port),
         CRM_URL: start.environment.crmUrl,
         CRM_PUBLIC_KEY: start.environment.key.publicKey,
-        RATE_LIMIT: UNLIMITED,
         ...more(start.folder),
       };
-      const program = fileURLToPath(new URL(entry, import.meta.url));
+      const program = fileURLToPath(new URL('floor.ts', import.meta.url));
       return {
         ...(await startProcess(name, [program], env, port, start)),
         name,
@@ -188,13 +183,12 @@ function plain(
   };
 }
 
-export const floor = (name = 'floor') => plain(name, 'floor.ts');
+export const floor = (name = 'floor') => plainFloor(name);
 /** The floor with the fastest available libraries. */
-export const fastFloor = () => plain('fast floor', 'floor.ts', () => ({ FAST_PARTS: 'yes' }));
+export const fastFloor = () => plainFloor('fast floor', () => ({ FAST_PARTS: 'yes' }));
 /** The floor that also records every inbound message on disk, as Footbridge must. */
 export const durableFloor = () =>
-  plain('durable floor', 'floor.ts', (folder) => ({ DURABLE: join(folder, 'claims.sqlite') }));
-export const reference = () => plain('reference', 'reference/main.ts');
+  plainFloor('durable floor', (folder) => ({ DURABLE: join(folder, 'claims.sqlite') }));
 
 /** Starts `node …args` on the core of the service, with its output in a file. Resolves when it listens on `port`. */
 async function startProcess(

@@ -1,11 +1,14 @@
 // Floods the service with invalid requests while one legitimate tenant uses it. `node bench/hostile.ts [requests]`, default 200000.
 // Passes if there is no 5xx and no crash, the event loop stays responsive, and every legitimate request succeeds.
-import { Agent, request as httpRequest } from 'node:http';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ed25519Key, signBody } from '@footbridge/testkit/keys';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import { startService } from '@footbridge/testkit/service';
+import { Pool } from 'undici';
+
+import { tail } from './measure/statistics.ts';
 
 const REQUESTS = Number(process.argv[2] ?? 200_000);
 const CONNECTIONS = 48;
@@ -59,27 +62,25 @@ interface Sent {
   readonly ms: number;
 }
 
-function post(
-  agent: Agent,
-  url: URL,
+/** Resolves with status -1 when there is no response. */
+async function post(
+  pool: Pool,
   { body, signature, type = 'application/json' }: { body: string; signature?: string; type?: string },
 ): Promise<Sent> {
   const started = performance.now();
-  return new Promise((resolve) => {
-    const headers: Record<string, string> = { 'Content-Type': type };
-    if (signature !== undefined) headers['X-CRM-Signature'] = signature;
-    const outgoing = httpRequest(url, { method: 'POST', agent, headers }, (response) => {
-      response
-        .resume()
-        .on('end', () => resolve({ status: response.statusCode ?? 0, ms: performance.now() - started }));
-    });
-    outgoing.on('error', () => resolve({ status: -1, ms: performance.now() - started }));
-    outgoing.end(body);
-  });
+  const headers = {
+    'Content-Type': type,
+    ...(signature !== undefined && { 'X-CRM-Signature': signature }),
+  };
+  const status = await pool
+    .request({ path: '/crm/webhook', method: 'POST', headers, body })
+    .then(async (response) => {
+      await response.body.dump();
+      return response.statusCode;
+    })
+    .catch(() => -1);
+  return { status, ms: performance.now() - started };
 }
-
-const percentile = (values: number[], part: number): string =>
-  (values.toSorted((left, right) => left - right)[Math.floor((values.length - 1) * part)] ?? 0).toFixed(1);
 
 const service = await startService({
   env: { CRM_PUBLIC_KEY: key.publicKey, RATE_LIMIT_CRM_WEBHOOK: '2000' },
@@ -90,9 +91,8 @@ try {
   const mac = await connectMac(service.url, { token: deviceToken });
   await mac.register('legitimate1');
 
-  const url = new URL('/crm/webhook', service.url);
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  const tenantAgent = new Agent({ keepAlive: true, maxSockets: 4 });
+  const attackers = new Pool(service.url, { connections: CONNECTIONS });
+  const tenant = new Pool(service.url, { connections: 4 });
   const statuses = new Map<number, number>();
   let sent = 0;
   const flood = Array.from({ length: CONNECTIONS }, async () => {
@@ -100,39 +100,38 @@ try {
       const n = sent++;
       const generate = INVALID[n % INVALID.length];
       if (generate === undefined) return;
-      const { status } = await post(agent, url, generate(n));
+      const { status } = await post(attackers, generate(n));
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (n > 0 && n % Math.ceil(REQUESTS / 10) === 0) console.log(`${Math.round((n / REQUESTS) * 100)} %`);
     }
   });
   const duringFlood: Sent[] = [];
   const afterFlood: Sent[] = [];
-  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   let n = 0;
-  const sendLegitimate = () => post(tenantAgent, url, signed(JSON.stringify(validBody(n++))));
+  const sendLegitimate = () => post(tenant, signed(JSON.stringify(validBody(n++))));
   const floodEnded = new AbortController();
-  const tenant = (async () => {
+  const legitimate = (async () => {
     while (!floodEnded.signal.aborted) {
       duringFlood.push(await sendLegitimate());
-      await wait(1000 / LEGITIMATE_PER_SECOND);
+      await sleep(1000 / LEGITIMATE_PER_SECOND);
     }
   })();
   await Promise.all(flood);
   floodEnded.abort();
-  await tenant;
+  await legitimate;
   for (let request = 0; request < 50; request++) afterFlood.push(await sendLegitimate());
 
   const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
   const lag = /nodejs_eventloop_lag_p99_seconds\S* ([\d.e-]+)/.exec(metrics)?.[1];
   const failed = [...statuses].filter(([status]) => status >= 500 || status < 0);
   const notServed = duringFlood.filter(({ status }) => status !== 200);
-  const latencies = duringFlood.map(({ ms }) => ms);
-  const calmLatencies = afterFlood.map(({ ms }) => ms);
+  const flooded = tail(duringFlood.map(({ ms }) => ms));
+  const calm = tail(afterFlood.map(({ ms }) => ms));
   console.log(`invalid requests by status: ${JSON.stringify(Object.fromEntries(statuses))}`);
   console.log(
     `legitimate requests: ${duringFlood.length} sent, ${notServed.length} not served, ` +
-      `p50 ${percentile(latencies, 0.5)} ms, p99 ${percentile(latencies, 0.99)} ms ` +
-      `(after the flood p50 ${percentile(calmLatencies, 0.5)} ms)`,
+      `p50 ${flooded.p50.toFixed(1)} ms, p99 ${flooded.p99.toFixed(1)} ms ` +
+      `(after the flood p50 ${calm.p50.toFixed(1)} ms)`,
   );
   console.log(
     `event loop lag p99 of the service: ${lag === undefined ? 'unknown' : `${(Number(lag) * 1000).toFixed(1)} ms`}`,
@@ -140,8 +139,7 @@ try {
   const passed = failed.length === 0 && notServed.length === 0 && Number(lag ?? 0) < 0.05;
   console.log(passed ? 'PASS' : 'FAIL');
   process.exitCode = passed ? 0 : 1;
-  agent.destroy();
-  tenantAgent.destroy();
+  await Promise.all([attackers.destroy(), tenant.destroy()]);
   mac.terminate();
 } finally {
   await service.stop();

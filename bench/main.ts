@@ -5,7 +5,7 @@ import { ed25519Key } from '@footbridge/testkit/keys';
 import { hasPostgres } from '@footbridge/testkit/servers/postgres';
 import { hasRedis } from '@footbridge/testkit/servers/redis';
 
-import { durableFloor, fastFloor, floor, footbridge, reference } from './candidates.ts';
+import { durableFloor, fastFloor, floor, footbridge } from './candidates.ts';
 import { withHarness } from './harness.ts';
 import type { Harness, RunningCandidate } from './harness.ts';
 import { guard, recordRatios } from './guard.ts';
@@ -24,7 +24,6 @@ import { measureFlatness } from './scenarios/flatness.ts';
 import type { FlatCandidate, Flatness } from './scenarios/flatness.ts';
 import { measureLatencies } from './scenarios/latencies.ts';
 import { measureMemory } from './scenarios/memory.ts';
-
 import { forged, inbound, notConnected, outbound, unsigned } from './scenarios/work.ts';
 import type { Work } from './scenarios/work.ts';
 import { CRM_LATENCIES_MS, HALF_LOAD, judge, slowCrmLoad, STEADY_LOAD } from './targets.ts';
@@ -62,7 +61,7 @@ async function bench(run: Options): Promise<void> {
     if (wants('latency') || wants('slow-crm'))
       for (const work of [outbound, inbound])
         await warmUp(harness, candidates, work, Math.max(run.macs, WARM_UP_MESSAGES));
-    if (wants('latency')) await latencies(harness, named('floor', 'reference', 'footbridge'), results);
+    if (wants('latency')) await latencies(harness, named('floor', 'footbridge'), results);
     if (wants('slow-crm')) await slowCrm(harness, named('floor', 'footbridge'), results);
     if (wants('memory'))
       for (const candidate of named('footbridge')) {
@@ -91,7 +90,7 @@ function say(progress: string): void {
 
 async function startAll(harness: Harness, run: Options): Promise<RunningCandidate[]> {
   const running: RunningCandidate[] = [];
-  const all = [floor(), floor('floor again'), fastFloor(), durableFloor(), reference(), footbridge()];
+  const all = [floor(), floor('floor again'), fastFloor(), durableFloor(), footbridge()];
   for (const candidate of all) {
     if (run.without.includes(candidate.name)) continue;
     say(`${candidate.name}: starting, ${run.macs} Macs connecting`);

@@ -16,7 +16,7 @@ export interface PathCost {
 }
 
 /** The candidates that serve as baselines for the others. */
-export const BASES = ['floor', 'fast floor', 'durable floor', 'reference'] as const;
+export const BASES = ['floor', 'fast floor', 'durable floor'] as const;
 type Base = (typeof BASES)[number];
 
 export interface FlatRow {

@@ -6,10 +6,7 @@ import { journalPath } from '@footbridge/agent/edges/data-dir';
 import { openJournal } from '@footbridge/agent/journal/journal-sqlite';
 import { MIN_MACOS } from '@footbridge/agent/ports/messages/feature-versions';
 import { MacMessages } from '@footbridge/agent/ports/messages/macos/mac-messages';
-import { decodeBody } from '@footbridge/agent/ports/messages/message-body';
 import type { TapbackPress } from '@footbridge/agent/ports/messages/messages';
-import { mutatedBodies } from '@footbridge/agent/ports/messages/mutated-bodies.fixture';
-import { readSummaryInfo } from '@footbridge/agent/ports/messages/summary-info';
 import { systemClock } from '@footbridge/runtime/clock';
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
@@ -127,44 +124,6 @@ export const store = ({ repeats }: { readonly repeats: number }): Promise<Outcom
       chats.ownReaction(guid(7)) !== undefined;
     return { found: Object.fromEntries(measured), isMet: isFilled };
   });
-
-/** Decodes damaged bodies: the slowest one, and what was printed. */
-export async function bodies({
-  count,
-  seed,
-}: {
-  readonly count: number;
-  readonly seed: number;
-}): Promise<Outcome> {
-  let printed = 0;
-  const countBytes = (chunk: string | Uint8Array): boolean => {
-    printed += chunk.length;
-    return true;
-  };
-  const write = process.stdout.write;
-  process.stdout.write = process.stderr.write = countBytes;
-  const found = { read: 0, recovered: 0, unreadable: 0, slowestMs: 0, stalls: 0 };
-  const damaged = mutatedBodies(seed);
-  for (let round = 0; round < count; round += 1) {
-    const body = damaged.next().value;
-    let ms = timeOf(() => decodeBody(body));
-    // A busy machine stalls once, a slow body is slow each time.
-    if (ms > 50) {
-      const again = Math.min(
-        timeOf(() => decodeBody(body)),
-        timeOf(() => decodeBody(body)),
-      );
-      if (again < 50) found.stalls += 1;
-      ms = Math.min(ms, again);
-    }
-    found.slowestMs = Math.max(found.slowestMs, ms);
-    const decoded = decodeBody(body);
-    found[decoded === undefined ? 'unreadable' : decoded.recovered ? 'recovered' : 'read'] += 1;
-    if (round % 10 === 0) readSummaryInfo(body);
-  }
-  process.stdout.write = write;
-  return { found: { ...found, printed }, isMet: found.slowestMs <= 500 && printed === 0 };
-}
 
 function timeOf(task: () => unknown): number {
   const started = performance.now();

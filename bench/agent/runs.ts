@@ -92,7 +92,7 @@ export async function reactions(options: {
     const { durations, ...counts } = sum(part.map(({ result }) => result));
     return { ...counts, p95: times(durations)(0.95) };
   };
-  const versions = MACOS_VERSIONS.map((version) => summary(results.filter(({ macos }) => macos === version)));
+  const versions = [...Map.groupBy(results, ({ macos }) => macos).values()].map(summary);
   const all = summary(results);
   const isClean = all.strays + all.needless + all.doubled + all.wrong === 0;
   return {
