@@ -63,7 +63,7 @@ async function sendAll(
   const latencyMs = new Float64Array(requests.length);
   const statuses: Record<string, number> = {};
   let next = 0;
-  await drive(async () => {
+  const sendNext = async () => {
     const index = next++;
     const [pool, request] = [pools[index % pools.length], requests[index]];
     if (pool === undefined || request === undefined) return;
@@ -72,7 +72,12 @@ async function sendAll(
     await body.dump();
     latencyMs[index] = now() - (sentAt[index] ?? 0);
     statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
-  }).finally(() => Promise.all(pools.map((pool) => pool.destroy())));
+  };
+  try {
+    await drive(sendNext);
+  } finally {
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
   return { sentAt, latencyMs, statuses };
 }
 

@@ -18,7 +18,7 @@ interface Cluster {
   /** The Macs of all nodes, as a candidate that is the first node. */
   readonly fleet: RunningCandidate;
   /** Sends webhooks to the nodes with these addresses. All costs are per message. */
-  measure(urls: readonly string[], count: number, reportAfterMs?: number): Promise<ClusterCosts>;
+  readonly measure: (urls: readonly string[], count: number, reportAfterMs?: number) => Promise<ClusterCosts>;
 }
 
 interface ClusterCosts {
