@@ -6,5 +6,7 @@ import { POSTGRES } from '@footbridge/testkit/servers/postgres';
 import { PROMETHEUS } from '@footbridge/testkit/servers/prometheus';
 import { REDIS } from '@footbridge/testkit/servers/redis';
 
-/** Servers and browsers are searched for, checked and reported once per run, not once per test file. */
-export default () => shareFindings([CADDY, CHROMIUM, NGINX, POSTGRES, PROMETHEUS, REDIS]);
+import { PACKED_AGENT } from './mac/packed-agent.ts';
+
+/** Servers and browsers are searched for, and the agent is packed, once per run, not once per test file. */
+export default () => shareFindings([CADDY, CHROMIUM, NGINX, POSTGRES, PROMETHEUS, REDIS, PACKED_AGENT]);

@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { tempDir } from '@footbridge/testkit/cleanup';
 import type { Cleanup } from '@footbridge/testkit/cleanup';
 import { startSimulatedMacos } from '@footbridge/testkit/macos';
 import type { SimulatedMacos } from '@footbridge/testkit/macos';
+import { findOnce } from '@footbridge/testkit/servers/findings';
 
-import { packProgram } from '../../scripts/pack-program.ts';
 import { TestBridge } from '../contract/test-bridge.ts';
+import { PACKED_AGENT } from './packed-agent.ts';
 import { TerminalSession } from './terminal-session.ts';
 
 interface Ended {
@@ -40,8 +40,7 @@ export async function startInstalledMac(
   cleanup: Cleanup,
   { fullDisk }: { readonly fullDisk: boolean },
 ): Promise<InstalledMac> {
-  const program = join(await tempDir(cleanup), 'package');
-  await packProgram('agent', program);
+  const program = await findOnce(PACKED_AGENT);
   const bridge = await TestBridge.start({ oauth: 'off', env: { MAC_HEARTBEAT_SEC: '15' } });
   cleanup.add(() => bridge.stop());
   const { id: licenseId } = await bridge.createLicense(1);
