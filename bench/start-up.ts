@@ -4,22 +4,17 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 
 import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { freePort } from '@footbridge/testkit/ports';
 
+import { numberOptions } from './measure/number-options.ts';
 import { residentBytes, tree } from './measure/process-costs.ts';
 import { quantile } from './measure/statistics.ts';
 import { verdictTable } from './report.ts';
 import type { Verdict } from './targets.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '10' },
-    'idle-seconds': { type: 'string', default: '30' },
-  },
-});
+const options = numberOptions({ rounds: 10, 'idle-seconds': 30 });
 const ROOT = join(import.meta.dirname, '..');
 const CLI = join(ROOT, 'packages/cli/bin/footbridge');
 const COMMANDS = [['--version'], ['--help'], ['license', 'list']];
@@ -88,7 +83,7 @@ const verdicts: Verdict[] = [];
 const atMost = (target: string, value: number, limit: number, unit: string) =>
   verdicts.push({ target, value, limit, unit, reached: value <= limit });
 try {
-  for (let round = 0; round < Number(values.rounds); round += 1) {
+  for (let round = 0; round < options.rounds; round += 1) {
     const service = await startService(await tempDir(cleanup));
     starts.push(service.ms);
     for (const { args, times } of commands) times.push(commandMs(args, service));
@@ -96,7 +91,7 @@ try {
   }
   const service = await startService(await tempDir(cleanup));
   cleanup.add(() => service.stop());
-  await sleep(Number(values['idle-seconds']) * 1000);
+  await sleep(options['idle-seconds'] * 1000);
   atMost('npm start until /health responds', quantile(starts, 0.5) / 1000, 0.8, 's');
   atMost('idle memory of the service', residentBytes(service.pid) / MEGABYTE, 120, 'MB');
   for (const { args, times } of commands)

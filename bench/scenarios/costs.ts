@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Harness, RunningCandidate } from '../harness.ts';
 import { cpuMicros } from '../measure/process-costs.ts';
-import type { Interval } from '../measure/profile.ts';
 import { now } from '../environment/messages.ts';
 import type { Work } from './work.ts';
 
 /** Microseconds of CPU per message and round. */
 export type Costs = Readonly<Record<string, readonly number[]>>;
+
+/** An interval on the shared clock, in milliseconds. */
+export type Interval = readonly [from: number, to: number];
 
 /** Called with the interval in which a candidate was measured. */
 export type Watch = (candidate: RunningCandidate, interval: Interval) => void;
