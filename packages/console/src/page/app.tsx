@@ -18,22 +18,24 @@ import { clockOffsetMs, isReachable, session, signOut } from './session.ts';
 import { ShortcutsHelp } from './shortcuts-help.tsx';
 import { SignIn } from './sign-in.tsx';
 import { TenantsPage } from './tenants/tenants-page.tsx';
-import { AUDIT_TEXTS, CLOCK_TEXTS, CRM_TEXTS, KEYS_TEXTS, MACS_TEXTS, TEXTS } from './texts.ts';
 import { isUtc, toggleUtc } from './times.ts';
 
+const wrongText = (minutes: number) =>
+  `This computer’s clock is ${Math.abs(minutes)} minutes ${minutes > 0 ? 'behind' : 'ahead of'} the clock of the service. This page shows the time of the service.`;
+
 const PAGES = [
-  { path: '/', title: TEXTS.tenants },
-  { path: '/messages', title: TEXTS.messages },
-  { path: '/issues', title: TEXTS.issues },
-  { path: '/overview', title: TEXTS.overview },
+  { path: '/', title: 'Tenants' },
+  { path: '/messages', title: 'Messages' },
+  { path: '/issues', title: 'Issues' },
+  { path: '/overview', title: 'Overview' },
 ] as const;
 
 /** Only for tokens that cover all locations. */
 const OPERATOR_PAGES = [
-  { path: '/macs', title: MACS_TEXTS.title },
-  { path: '/highlevel', title: CRM_TEXTS.title },
-  { path: '/keys', title: KEYS_TEXTS.title },
-  { path: '/audit', title: AUDIT_TEXTS.title },
+  { path: '/macs', title: 'Macs' },
+  { path: '/highlevel', title: 'Connect HighLevel' },
+  { path: '/keys', title: 'Keys' },
+  { path: '/audit', title: 'Audit log' },
 ] as const;
 
 /** A smaller difference between the clocks is not reported. */
@@ -43,20 +45,20 @@ export function App() {
   return (
     <>
       <a class="skip" href="#content">
-        {TEXTS.skip}
+        Skip to the content
       </a>
       <header class="top">
-        <p class="brand">{TEXTS.product}</p>
+        <p class="brand">Footbridge</p>
         {session.value && <Navigation />}
         <div class="top-end">
           {session.value && <LiveState />}
           <button type="button" class="text-button" aria-pressed={isUtc.value} onClick={toggleUtc}>
-            {TEXTS.utc}
+            UTC
           </button>
           <button
             type="button"
             class="quiet-button"
-            aria-label={theme.value === 'dark' ? TEXTS.lightTheme : TEXTS.darkTheme}
+            aria-label={theme.value === 'dark' ? 'Switch to light theme' : 'Switch to dark theme'}
             onClick={toggleTheme}
           >
             <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
@@ -64,7 +66,7 @@ export function App() {
           {session.value && <ShortcutsHelp />}
           {session.value && (
             <button type="button" class="text-button" onClick={() => void signOut()}>
-              {TEXTS.signOut}
+              Sign out
             </button>
           )}
         </div>
@@ -72,12 +74,12 @@ export function App() {
       <main id="content" tabIndex={-1}>
         {!isReachable.value && (
           <p class="banner" role="alert">
-            {TEXTS.unreachable}
+            The service does not respond. This page tries again every few seconds.
           </p>
         )}
         {Math.abs(clockOffsetMs.value) > WRONG_CLOCK_MS && (
           <p class="advice" role="status">
-            {CLOCK_TEXTS.wrong(Math.round(clockOffsetMs.value / 60_000))}
+            {wrongText(Math.round(clockOffsetMs.value / 60_000))}
           </p>
         )}
         <Page />
@@ -88,10 +90,10 @@ export function App() {
 
 function LiveState() {
   const [name, text] = !isLive.value
-    ? ['live', TEXTS.reconnecting]
+    ? ['live', 'Reconnecting']
     : isPaused.value
-      ? ['live is-paused', TEXTS.paused]
-      : ['live is-live', TEXTS.live];
+      ? ['live is-paused', 'Paused']
+      : ['live is-live', 'Live'];
   return (
     <span class={name} role="status">
       {text}

@@ -4,7 +4,6 @@ import { cloneElement, toChildArray } from 'preact';
 import type { ComponentChildren } from 'preact';
 
 import { session } from './session.ts';
-import { CONFIRM_TEXTS } from './texts.ts';
 import type { Action } from './use-action.ts';
 
 const COPIED_MS = 1500;
@@ -22,11 +21,11 @@ function CopyButton({ text, label }: { readonly text: string; readonly label: st
     <button
       type="button"
       class="text-button"
-      aria-label={`${isCopied.value ? CONFIRM_TEXTS.copied : CONFIRM_TEXTS.copy}: ${label}`}
+      aria-label={`${isCopied.value ? 'Copied' : 'Copy'}: ${label}`}
       onClick={() => void copy()}
     >
       <Icon name={isCopied.value ? 'check' : 'copy'} />
-      {isCopied.value ? CONFIRM_TEXTS.copied : CONFIRM_TEXTS.copy}
+      {isCopied.value ? 'Copied' : 'Copy'}
     </button>
   );
 }
@@ -95,7 +94,7 @@ export function ChangeButton({ name, action, change, warning }: ChangeButtonProp
         {name}
       </button>
       <button type="button" class="text-button" onClick={() => (isAsking.value = false)}>
-        {CONFIRM_TEXTS.keep}
+        Keep it
       </button>
     </span>
   );

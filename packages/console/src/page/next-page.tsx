@@ -1,6 +1,5 @@
 import { follow, hrefOf } from './route.ts';
 import { session } from './session.ts';
-import { CRM_TEXTS, KEYS_TEXTS, MACS_TEXTS, NEXT_TEXTS, PAIR_TEXTS } from './texts.ts';
 
 interface NextPage {
   readonly title: string;
@@ -10,9 +9,9 @@ interface NextPage {
   readonly isOperators?: true;
 }
 
-const CONNECT: NextPage = { title: CRM_TEXTS.title, path: '/highlevel', isOperators: true };
-const PAIR: NextPage = { title: PAIR_TEXTS.title, path: '/macs/pair', isOperators: true };
-const MACS: NextPage = { title: MACS_TEXTS.title, path: '/macs', isOperators: true };
+const CONNECT: NextPage = { title: 'Connect HighLevel', path: '/highlevel', isOperators: true };
+const PAIR: NextPage = { title: 'Pair a Mac', path: '/macs/pair', isOperators: true };
+const MACS: NextPage = { title: 'Macs', path: '/macs', isOperators: true };
 
 /** The page for the next step, by the broken link of a tenant or the kind of an issue. `no_mac`: no Mac has ever connected. */
 const PAGES: Readonly<Record<string, NextPage>> = {
@@ -20,9 +19,9 @@ const PAGES: Readonly<Record<string, NextPage>> = {
   grant: CONNECT,
   no_mac: PAIR,
   grant_revoked: CONNECT,
-  signatures_rejected: { title: KEYS_TEXTS.title, path: '/keys', isOperators: true },
-  deliveries_uncertain: { title: NEXT_TEXTS.uncertain, path: '/messages', filters: { code: 'UNCERTAIN' } },
-  messages_set_aside: { title: NEXT_TEXTS.setAside, path: '/messages', filters: { code: 'SET_ASIDE' } },
+  signatures_rejected: { title: 'Keys', path: '/keys', isOperators: true },
+  deliveries_uncertain: { title: 'Uncertain messages', path: '/messages', filters: { code: 'UNCERTAIN' } },
+  messages_set_aside: { title: 'Messages set aside', path: '/messages', filters: { code: 'SET_ASIDE' } },
   seats_exhausted: MACS,
   location_contended: MACS,
 };

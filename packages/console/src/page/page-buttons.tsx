@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals';
 
-import { TEXTS } from './texts.ts';
+const firstPageText = (of: string) => `First page of ${of}`;
+const nextPageText = (of: string) => `Next page of ${of}`;
 
 interface PageButtonsProps {
   /** What the list has. */
@@ -18,12 +19,12 @@ export function PageButtons({ of, after, next }: PageButtonsProps) {
     <p class="actions">
       {after.value !== undefined && (
         <button type="button" class="text-button" onClick={() => (after.value = undefined)}>
-          {TEXTS.firstPage(of)}
+          {firstPageText(of)}
         </button>
       )}
       {next !== undefined && (
         <button type="button" class="text-button" onClick={() => (after.value = next)}>
-          {TEXTS.nextPage(of)}
+          {nextPageText(of)}
         </button>
       )}
     </p>

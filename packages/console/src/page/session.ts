@@ -6,7 +6,8 @@ import { checkAgainst } from '@footbridge/protocol/schema';
 
 import { signal } from '@preact/signals';
 
-import { TEXTS } from './texts.ts';
+const unexpectedText = (reason: string) =>
+  `The service sent an unexpected response: ${reason}. Reload this page.`;
 
 type Session = ResponseOf<typeof sessions.showSession>;
 
@@ -52,7 +53,7 @@ export async function call(definition: Call, input: object = {}): Promise<unknow
     });
   } catch {
     isReachable.value = false;
-    throw new ApiError(0, TEXTS.unreachable);
+    throw new ApiError(0, 'The service does not respond. This page tries again every few seconds.');
   }
   isReachable.value = response.status < 500;
   noteClock(response.headers.get('date'));
@@ -61,14 +62,17 @@ export async function call(definition: Call, input: object = {}): Promise<unknow
   if (response.ok) {
     const checked = checkAgainst(definition.response ?? NOTHING, json ?? null);
     if (checked.ok) return checked.value;
-    throw new ApiError(response.status, TEXTS.unexpected(checked.reason));
+    throw new ApiError(response.status, unexpectedText(checked.reason));
   }
   if (response.status === 401 && session.value) {
     session.value = null;
-    notice.value = TEXTS.sessionEnded;
+    notice.value = 'You were signed out: the session has expired, or its token was removed.';
   }
   const { message, error } = (json ?? {}) as { message?: string; error?: string };
-  throw new ApiError(response.status, message ?? error ?? TEXTS.unreachable);
+  throw new ApiError(
+    response.status,
+    message ?? error ?? 'The service does not respond. This page tries again every few seconds.',
+  );
 }
 
 /** A smaller difference is ignored: the header has whole seconds, and the response took time to arrive. */
@@ -82,8 +86,8 @@ function noteClock(date: string | null): void {
 const RETRY_MS = 3000;
 /** Why a sign-in link does not work, by status. */
 const LINK_PROBLEMS: Readonly<Record<number, string>> = {
-  401: TEXTS.linkUsed,
-  429: TEXTS.linkTooMany,
+  401: 'This sign-in link has been used already, or it is more than a minute old. Run “footbridge console” for a new one.',
+  429: 'Too many sign-ins failed. Wait a minute, then run “footbridge console” for a new link.',
 };
 
 /** Returns the code of a sign-in link and removes it from the address. It is in the fragment, which browsers do not send to servers. */
@@ -102,7 +106,8 @@ export async function startSession(code = takeCode()): Promise<void> {
     const status = error instanceof ApiError ? error.status : 0;
     if (status < 400 || status >= 500) return void setTimeout(() => void startSession(code), RETRY_MS);
     if (code === undefined) return void (session.value = null);
-    notice.value = LINK_PROBLEMS[status] ?? TEXTS.linkInvalid;
+    notice.value =
+      LINK_PROBLEMS[status] ?? 'This sign-in link is not complete. Run “footbridge console” for a new one.';
     // The browser may have an earlier session.
     await startSession();
   }
@@ -114,7 +119,12 @@ export async function signIn(token: string): Promise<void> {
     notice.value = undefined;
   } catch (error) {
     // The message of the service explains the Authorization header, which this form does not use.
-    throw error instanceof ApiError && error.status === 401 ? new ApiError(401, TEXTS.tokenRejected) : error;
+    throw error instanceof ApiError && error.status === 401
+      ? new ApiError(
+          401,
+          'The service does not accept this token. Check that it is complete, and that it was not removed.',
+        )
+      : error;
   }
 }
 

@@ -1,7 +1,16 @@
 import { useRef } from 'preact/hooks';
 
 import { hasShortcuts, toggleShortcuts } from './shortcuts.ts';
-import { SHORTCUTS, SHORTCUT_TEXTS } from './texts.ts';
+
+/** The keys that `shortcuts.ts` and the pages know, with what they do. */
+const SHORTCUTS: readonly (readonly [keys: readonly string[], action: string])[] = [
+  [['j', 'k'], 'Next or previous message or tenant'],
+  [['Enter'], 'Open it'],
+  [['/'], 'Search messages or tenants'],
+  [['f'], 'Filter messages'],
+  [['p'], 'Pause or resume the list of messages'],
+  [['?'], 'Show this list'],
+];
 
 /** A button that lists the keys, with a switch that turns them off. */
 export function ShortcutsHelp() {
@@ -11,14 +20,14 @@ export function ShortcutsHelp() {
       <button
         type="button"
         class="quiet-button"
-        aria-label={SHORTCUT_TEXTS.title}
+        aria-label="Keyboard shortcuts"
         aria-keyshortcuts="?"
         onClick={() => dialog.current?.showModal()}
       >
         <span aria-hidden="true">?</span>
       </button>
       <dialog ref={dialog} class="card shortcuts" aria-labelledby="shortcuts-title">
-        <h2 id="shortcuts-title">{SHORTCUT_TEXTS.title}</h2>
+        <h2 id="shortcuts-title">Keyboard shortcuts</h2>
         <dl>
           {SHORTCUTS.map(([keys, action]) => (
             <div key={action}>
@@ -31,13 +40,13 @@ export function ShortcutsHelp() {
             </div>
           ))}
         </dl>
-        <p class="hint">{SHORTCUT_TEXTS.typing}</p>
+        <p class="hint">They do not act while you type in a field.</p>
         <label class="toggle">
           <input type="checkbox" checked={hasShortcuts.value} onChange={toggleShortcuts} />
-          {SHORTCUT_TEXTS.use}
+          Use these keys
         </label>
         <button type="button" class="main-button" onClick={() => dialog.current?.close()}>
-          {SHORTCUT_TEXTS.close}
+          Close
         </button>
       </dialog>
     </>

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
 
 import { notice, signIn } from './session.ts';
-import { TEXTS } from './texts.ts';
 
 export function SignIn() {
   const problem = useSignal<string | undefined>(undefined);
@@ -18,9 +17,9 @@ export function SignIn() {
 
   return (
     <form class="sign-in card" onSubmit={(event) => void submit(event)}>
-      <h1>{TEXTS.signInTitle}</h1>
+      <h1>Sign in to the console</h1>
       {notice.value !== undefined && <p role="status">{notice.value}</p>}
-      <label for="token">{TEXTS.token}</label>
+      <label for="token">Operator token</label>
       <input
         id="token"
         name="token"
@@ -30,7 +29,7 @@ export function SignIn() {
         aria-describedby="token-hint"
       />
       <p id="token-hint" class="hint">
-        {TEXTS.tokenHint}
+        It is in OPERATOR_TOKEN, or in the file operator-token of the data folder.
       </p>
       {problem.value !== undefined && (
         <p class="problem" role="alert">
@@ -38,7 +37,7 @@ export function SignIn() {
         </p>
       )}
       <button type="submit" class="main-button">
-        {TEXTS.signIn}
+        Sign in
       </button>
     </form>
   );

@@ -5,10 +5,41 @@ import { useEffect } from 'preact/hooks';
 
 import { Problem, TableHead, TableRow } from '../controls.tsx';
 import { call } from '../session.ts';
-import { actionWords, AUDIT_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import { useData } from '../use-data.ts';
+
+/** The actions of the audit log that need other words than their own. */
+const ACTION_WORDS: Readonly<Record<string, string>> = {
+  'license.created': 'created a license',
+  'license.changed': 'changed a license',
+  'device.activated': 'took a seat',
+  'device.deactivated': 'freed its seat',
+  'device.revoked': 'revoked a Mac',
+  'device.restored': 'restored a Mac',
+  'location.assigned': 'assigned a location to a license',
+  'location.released': 'released a location',
+  'location.deleted': 'deleted a location',
+  'location.disconnected': 'disconnected a Mac',
+  'location.pairing_code_created': 'created a pairing code',
+  'key.added': 'added a key',
+  'key.enabled': 'enabled a key',
+  'key.disabled': 'disabled a key',
+  'key.removed': 'removed a key',
+  'token.created': 'created an operator token',
+  'token.removed': 'removed an operator token',
+  'session.started': 'signed in',
+  'grant.removed': 'removed a grant',
+  'private_token.set': 'set a private integration token',
+  'private_token.removed': 'removed a private integration token',
+  'message.redelivered': 'redelivered a message',
+  'capture.started': 'showed texts for 15 minutes',
+  'capture.stopped': 'hid texts again',
+};
+
+/** Returns `changed retention` for `retention.changed`. */
+const actionWords = (action: string): string =>
+  ACTION_WORDS[action] ?? action.split('.').toReversed().join(' ').replaceAll('_', ' ');
 
 type Page = ResponseOf<typeof listAudit>;
 type Entry = Page['entries'][number];
@@ -34,16 +65,16 @@ export function AuditPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{AUDIT_TEXTS.title}</h1>
-        <p class="hint">{AUDIT_TEXTS.intro}</p>
+        <h1>Audit log</h1>
+        <p class="hint">Every change, with the token that made it.</p>
       </div>
       <Problem text={problem.value ?? loading.problem.value} />
-      {loaded.value !== undefined && entries.length === 0 && <p class="hint">{AUDIT_TEXTS.empty}</p>}
+      {loaded.value !== undefined && entries.length === 0 && <p class="hint">There are no entries yet.</p>}
       {entries.length > 0 && <Entries entries={entries} />}
       {cursor !== null && (
         <p>
           <button type="button" class="text-button" onClick={() => void loading.run(loadOlder)}>
-            {AUDIT_TEXTS.older}
+            Load older entries
           </button>
         </p>
       )}
@@ -60,7 +91,7 @@ function withNewest(loaded: Page, newest: Page): Page {
     : { entries: [...added, ...loaded.entries], cursor: loaded.cursor };
 }
 
-const COLUMNS = [TEXTS.time, AUDIT_TEXTS.who, AUDIT_TEXTS.what, AUDIT_TEXTS.target, AUDIT_TEXTS.detail];
+const COLUMNS = ['Time', 'Who', 'What', 'Object', 'Details'];
 
 function Entries({ entries }: { readonly entries: readonly Entry[] }) {
   return (
@@ -71,7 +102,7 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
           <TableRow key={id} names={COLUMNS}>
             <td class="nowrap">{timeText(at)}</td>
             <td class="who">
-              <bdi>{actor === 'mac' ? AUDIT_TEXTS.mac : (name ?? AUDIT_TEXTS.earlier)}</bdi>
+              <bdi>{actor === 'mac' ? 'a Mac' : (name ?? 'Operator')}</bdi>
             </td>
             <td>{actionWords(action)}</td>
             <td>

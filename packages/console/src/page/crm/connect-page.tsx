@@ -5,9 +5,11 @@ import { useEffect } from 'preact/hooks';
 
 import { CopyField, Problem, TableHead, TableRow } from '../controls.tsx';
 import { PageButtons } from '../page-buttons.tsx';
-import { CRM_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
+
+const incompleteText = (names: string) => `OAuth is not ready. Set ${names} and restart the service.`;
+const installedText = (id: string) => `Installed for ${id}.`;
 
 type Grant = ResponseOf<typeof listGrants>['grants'][number];
 
@@ -18,21 +20,35 @@ export function ConnectPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{CRM_TEXTS.title}</h1>
-        <p class="hint">{CRM_TEXTS.intro}</p>
+        <h1>Connect HighLevel</h1>
+        <p class="hint">
+          Enter these values in your app at marketplace.gohighlevel.com, then install the app.
+        </p>
       </div>
       <Problem text={problem.value} />
       {app !== undefined && (
         <div class="two-columns">
           <section class="card form">
-            {!app.deliveryUrl.startsWith('https://') && <p class="advice">{CRM_TEXTS.notHttps}</p>}
-            <CopyField label={CRM_TEXTS.delivery} value={app.deliveryUrl} hint={CRM_TEXTS.deliveryHint} />
-            <CopyField label={CRM_TEXTS.redirect} value={app.redirectUrl} hint={CRM_TEXTS.redirectHint} />
-            <CopyField label={CRM_TEXTS.events} value={app.eventsUrl} hint={CRM_TEXTS.eventsHint} />
+            {!app.deliveryUrl.startsWith('https://') && (
+              <p class="advice">
+                HighLevel accepts only https addresses. Set BASE_URL to the public address of this service.
+              </p>
+            )}
             <CopyField
-              label={CRM_TEXTS.scopes}
+              label="Delivery URL"
+              value={app.deliveryUrl}
+              hint="Conversation provider of type SMS."
+            />
+            <CopyField label="Redirect URL" value={app.redirectUrl} hint="Advanced settings, Auth." />
+            <CopyField
+              label="Webhook URL"
+              value={app.eventsUrl}
+              hint="For the events INSTALL, UNINSTALL and ContactDndUpdate."
+            />
+            <CopyField
+              label="Scopes"
               value={app.scopes.map(({ scope }) => scope).join(' ')}
-              hint={CRM_TEXTS.scopesHint}
+              hint="HighLevel locks the scopes when a version is published, so select all of them."
             />
             <ul class="scopes hint">
               {app.scopes.map(({ scope, purpose }) => (
@@ -44,15 +60,24 @@ export function ConnectPage() {
           </section>
           <div class="stack">
             <section class="card form">
-              <h2>{CRM_TEXTS.install}</h2>
-              {app.oauth === 'disabled' && <p>{CRM_TEXTS.disabled}</p>}
-              {app.oauth === 'incomplete' && <p>{CRM_TEXTS.incomplete(app.missing.join(', '))}</p>}
+              <h2>Install link</h2>
+              {app.oauth === 'disabled' && (
+                <p>
+                  OAuth is off: the service uses private integration tokens. To use an app, set
+                  CRM_OAUTH_ENABLED.
+                </p>
+              )}
+              {app.oauth === 'incomplete' && <p>{incompleteText(app.missing.join(', '))}</p>}
               {app.installUrl !== null && (
                 <>
-                  <CopyField label={CRM_TEXTS.install} value={app.installUrl} hint={CRM_TEXTS.installHint} />
+                  <CopyField
+                    label="Install link"
+                    value={app.installUrl}
+                    hint="Open it, or send it to your customer. For a private app, append &version_id= and the version id."
+                  />
                   <p>
                     <a href={app.installUrl} target="_blank" rel="noopener noreferrer">
-                      {CRM_TEXTS.open}
+                      Open the install link
                     </a>
                   </p>
                 </>
@@ -66,7 +91,7 @@ export function ConnectPage() {
   );
 }
 
-const COLUMNS = [CRM_TEXTS.owner, CRM_TEXTS.kind, CRM_TEXTS.grant, CRM_TEXTS.refreshed];
+const COLUMNS = ['Installed for', 'Kind', 'Grant', 'Token refreshed'];
 
 function Installations() {
   const after = useSignal<string | undefined>(undefined);
@@ -83,12 +108,14 @@ function Installations() {
   const added = active(grants ?? []).filter((id) => isKnown && known.value?.ids.has(id) === false);
   return (
     <section class="card form">
-      <h2>{CRM_TEXTS.state}</h2>
+      <h2>Installations</h2>
       <Problem text={problem.value} />
       <p role="status" class={added.length > 0 ? 'result result-good' : 'hint'}>
-        {added.length > 0 ? CRM_TEXTS.installed(added.join(', ')) : CRM_TEXTS.waiting}
+        {added.length > 0
+          ? installedText(added.join(', '))
+          : 'Waiting for an installation. This page updates automatically.'}
       </p>
-      {grants?.length === 0 && <p class="hint">{CRM_TEXTS.none}</p>}
+      {grants?.length === 0 && <p class="hint">The app is not installed anywhere yet.</p>}
       {grants !== undefined && grants.length > 0 && (
         <table class="list">
           <TableHead names={COLUMNS} />
@@ -101,7 +128,7 @@ function Installations() {
                 <td>{kind}</td>
                 <td>
                   <span class={state === 'active' ? 'chip chip-good' : 'chip chip-bad'}>
-                    {state === 'active' ? CRM_TEXTS.active : CRM_TEXTS.reauth}
+                    {state === 'active' ? 'active' : 'revoked: install the app again'}
                   </span>
                 </td>
                 <td class="nowrap">{timeText(refreshedAt)}</td>
@@ -110,7 +137,7 @@ function Installations() {
           </tbody>
         </table>
       )}
-      <PageButtons of={TEXTS.pages.installations} after={after} next={value.value?.next} />
+      <PageButtons of="installations" after={after} next={value.value?.next} />
     </section>
   );
 }

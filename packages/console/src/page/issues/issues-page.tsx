@@ -5,12 +5,36 @@ import { useSignal } from '@preact/signals';
 import { NextPageLink } from '../next-page.tsx';
 import { PageButtons } from '../page-buttons.tsx';
 import { follow, hrefOf } from '../route.ts';
-import { issueName, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Words } from '../words.tsx';
 import { countOf, openIssues } from './open-issues.ts';
 import type { Issue } from './open-issues.ts';
+
+/** The kinds of issues that need other words than their own. */
+const ISSUE_NAMES: Readonly<Record<string, string>> = {
+  store_unreadable: 'Message store unreadable',
+  permission_lost: 'Permission missing',
+  token_ambiguous: 'Token of one location, several locations',
+  crm_rejecting: 'CRM rejects calls',
+  queue_old: 'Messages waiting on the Mac',
+  sends_failing: 'Texts fail',
+  line_silent: 'Unusual silence',
+  canary_failed: 'Test texts do not arrive',
+  deliveries_uncertain: 'Delivery uncertain',
+  seats_exhausted: 'No free seat',
+  location_contended: 'Several Macs claim one location',
+  clock_doubtful: 'Clock in doubt',
+  nodes_separate: 'Nodes do not find each other',
+};
+
+/** Returns `Mac offline` for `mac_offline`. */
+const issueName = (kind: string): string =>
+  ISSUE_NAMES[kind] ?? kind.replace(/^./, (first) => first.toUpperCase()).replaceAll('_', ' ');
+
+const openIssuesText = (count: string) => `${count} ${count === '1' ? 'issue is' : 'issues are'} open.`;
+const sinceText = (time: string) => `Since ${time}`;
+const andMoreText = (count: number) => ` and ${count} more`;
 
 const SHOWN_LOCATIONS = 5;
 const SHOWN_CLOSED = 20;
@@ -27,18 +51,20 @@ export function IssuesPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{TEXTS.issues}</h1>
-        <p role="status">{first.issues.length === 0 ? TEXTS.noIssues : TEXTS.openIssues(countOf(first))}</p>
+        <h1>Issues</h1>
+        <p role="status">
+          {first.issues.length === 0 ? 'Nothing is wrong.' : openIssuesText(countOf(first))}
+        </p>
       </div>
       <ul class="issues">
         {open.map((issue) => (
           <IssueCard key={issue.id} issue={issue} />
         ))}
       </ul>
-      <PageButtons of={TEXTS.pages.issues} after={after} next={next} />
+      <PageButtons of="issues" after={after} next={next} />
       {recent.length > 0 && (
         <section class="card closed-issues">
-          <h2>{TEXTS.closedIssues}</h2>
+          <h2>Recently closed</h2>
           <ul>
             {recent.map((issue) => (
               <li key={issue.id}>
@@ -66,7 +92,7 @@ function IssueCard({ issue: { kind, sentence, action, since, locationIds } }: { 
           <Icon name="bolt" />
           {issueName(kind)}
         </span>
-        <span class="hint">{TEXTS.since(timeText(since))}</span>
+        <span class="hint">{sinceText(timeText(since))}</span>
       </p>
       <h2>
         <bdi>{sentence}</bdi>
@@ -76,14 +102,14 @@ function IssueCard({ issue: { kind, sentence, action, since, locationIds } }: { 
         <NextPageLink of={kind} locationId={locationIds?.length === 1 ? locationIds[0] : undefined} />
       </p>
       <p class="hint">
-        {TEXTS.affects} <Affected locationIds={locationIds} />
+        Affects <Affected locationIds={locationIds} />
       </p>
     </li>
   );
 }
 
 function Affected({ locationIds }: Pick<Issue, 'locationIds'>) {
-  if (locationIds === null) return <>{TEXTS.allLocations}</>;
+  if (locationIds === null) return <>all locations</>;
   const rest = locationIds.length - SHOWN_LOCATIONS;
   return (
     <>
@@ -95,7 +121,7 @@ function Affected({ locationIds }: Pick<Issue, 'locationIds'>) {
           </a>
         </span>
       ))}
-      {rest > 0 && TEXTS.andMore(rest)}
+      {rest > 0 && andMoreText(rest)}
     </>
   );
 }

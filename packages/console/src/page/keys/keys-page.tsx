@@ -7,7 +7,7 @@ import { useEffect } from 'preact/hooks';
 import { ChangeButton, Problem, TableHead, TableRow, fieldsOf, isReadOnly } from '../controls.tsx';
 import { PageButtons } from '../page-buttons.tsx';
 import { call } from '../session.ts';
-import { KEYS_TEXTS, STEP_NAMES, TEXTS } from '../texts.ts';
+import { STEP_NAMES } from './sample-form.tsx';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import type { Action } from '../use-action.ts';
@@ -27,17 +27,17 @@ export function KeysPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{KEYS_TEXTS.title}</h1>
-        <p class="hint">{KEYS_TEXTS.intro}</p>
+        <h1>Keys</h1>
+        <p class="hint">A webhook is accepted only if one of these keys signed it.</p>
       </div>
       <Problem text={problem.value ?? action.problem.value} />
       {keys?.length === 0 && (
         <p class="banner" role="status">
-          {KEYS_TEXTS.none}
+          There are no keys, so every webhook gets 401.
         </p>
       )}
       {keys !== undefined && keys.length > 0 && <KeyTable keys={keys} action={action} />}
-      <PageButtons of={TEXTS.pages.keys} after={after} next={value.value?.next} />
+      <PageButtons of="keys" after={after} next={value.value?.next} />
       {keys !== undefined && !keys.some(({ header }) => header === 'X-GHL-Signature') && (
         <p>
           <button
@@ -46,7 +46,7 @@ export function KeysPage() {
             disabled={isReadOnly()}
             onClick={() => void add({ preset: 'highlevel' })}
           >
-            {KEYS_TEXTS.preset}
+            Trust HighLevel's published key
           </button>
         </p>
       )}
@@ -59,14 +59,7 @@ export function KeysPage() {
   );
 }
 
-const KEY_COLUMNS = [
-  KEYS_TEXTS.label,
-  KEYS_TEXTS.header,
-  KEYS_TEXTS.scheme,
-  KEYS_TEXTS.fingerprint,
-  KEYS_TEXTS.limitedTo,
-  KEYS_TEXTS.state,
-];
+const KEY_COLUMNS = ['Name', 'Header', 'Scheme', 'Fingerprint', 'Locations', 'State'];
 
 function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly action: Action }) {
   const set = (id: string, enabled: boolean) => () => call(changeKey, { id, enabled });
@@ -87,31 +80,29 @@ function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly ac
               <code title={fingerprint}>{fingerprint.slice(0, 16)}…</code>
             </td>
             <td>
-              <bdi>{locations === null ? KEYS_TEXTS.allLocations : locations.join(', ')}</bdi>
+              <bdi>{locations === null ? 'all' : locations.join(', ')}</bdi>
             </td>
             <td>
               <div class="actions">
-                <span class={enabled ? 'chip chip-good' : 'chip'}>
-                  {enabled ? KEYS_TEXTS.enabled : KEYS_TEXTS.disabled}
-                </span>
-                {source === 'settings' && <span class="hint">{KEYS_TEXTS.settings}</span>}
+                <span class={enabled ? 'chip chip-good' : 'chip'}>{enabled ? 'enabled' : 'disabled'}</span>
+                {source === 'settings' && <span class="hint">from the settings</span>}
                 {source === 'operator' && !enabled && (
-                  <ChangeButton name={KEYS_TEXTS.enable} action={action} change={set(id, true)} />
+                  <ChangeButton name="Enable" action={action} change={set(id, true)} />
                 )}
                 {source === 'operator' && enabled && (
                   <ChangeButton
-                    name={KEYS_TEXTS.disable}
+                    name="Disable"
                     action={action}
                     change={set(id, false)}
-                    warning={KEYS_TEXTS.disableWarning}
+                    warning="Webhooks signed with this key will get 401."
                   />
                 )}
                 {source === 'operator' && !enabled && (
                   <ChangeButton
-                    name={KEYS_TEXTS.remove}
+                    name="Remove"
                     action={action}
                     change={() => call(removeKey, { id })}
-                    warning={KEYS_TEXTS.disableWarning}
+                    warning="Webhooks signed with this key will get 401."
                   />
                 )}
               </div>
@@ -123,21 +114,17 @@ function KeyTable({ keys, action }: { readonly keys: readonly Key[]; readonly ac
   );
 }
 
-const REJECTION_COLUMNS = [
-  KEYS_TEXTS.step,
-  KEYS_TEXTS.header,
-  KEYS_TEXTS.count,
-  KEYS_TEXTS.last,
-  KEYS_TEXTS.why,
-];
+const REJECTION_COLUMNS = ['Step', 'Header', 'Count', 'Last', 'Meaning'];
 
 function RejectionsCard() {
   const { value } = useData(listRejections, {}, { refresh: true });
   const rejections = value.value?.rejections;
   return (
     <section class="card">
-      <h2>{KEYS_TEXTS.rejections}</h2>
-      {rejections?.length === 0 && <p class="hint">{KEYS_TEXTS.noRejections}</p>}
+      <h2>Rejected within the last hour</h2>
+      {rejections?.length === 0 && (
+        <p class="hint">The node that serves this page has rejected no signatures.</p>
+      )}
       {rejections !== undefined && rejections.length > 0 && (
         <table class="list">
           <TableHead names={REJECTION_COLUMNS} />
@@ -171,29 +158,31 @@ function AddForm({ add }: { readonly add: (key: InputOf<typeof addKey>) => Promi
   }
   return (
     <form class="card form" onSubmit={(event) => void submit(event)}>
-      <h2>{KEYS_TEXTS.add}</h2>
-      <p class="hint">{KEYS_TEXTS.rotate}</p>
+      <h2>Add a key</h2>
+      <p class="hint">
+        To rotate a key, add the new one, wait until the CRM signs with it, then disable the old one.
+      </p>
       <label>
-        {KEYS_TEXTS.label}
+        Name
         <input name="label" required maxLength={100} />
       </label>
       <label>
-        {KEYS_TEXTS.header}
+        Header
         <input name="header" required defaultValue="X-CRM-Signature" />
       </label>
       <label>
-        {KEYS_TEXTS.scheme}
+        Scheme
         <select name="scheme">
           <option>Ed25519</option>
           <option>RSA-SHA256</option>
         </select>
       </label>
       <label>
-        {KEYS_TEXTS.publicKey}
+        Public key (PEM)
         <textarea name="publicKey" required rows={4} spellcheck={false} />
       </label>
       <button type="submit" class="main-button" disabled={isReadOnly()}>
-        {KEYS_TEXTS.addButton}
+        Add key
       </button>
     </form>
   );

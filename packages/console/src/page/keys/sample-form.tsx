@@ -4,8 +4,21 @@ import { useSignal } from '@preact/signals';
 
 import { fieldsOf, isReadOnly, Problem } from '../controls.tsx';
 import { call } from '../session.ts';
-import { KEYS_TEXTS, STEP_NAMES } from '../texts.ts';
 import { useAction } from '../use-action.ts';
+
+/** The steps of the signature check. */
+export const STEP_NAMES: Readonly<Record<string, string>> = {
+  header: 'no signature',
+  base64: 'not base64',
+  length: 'wrong length',
+  location: 'other location',
+  key: 'no key matches',
+  body: 'body changed',
+  enabled: 'key disabled',
+  verified: 'valid',
+};
+
+const invalidText = (step: string) => `Rejected at the step “${step}”`;
 
 type Diagnosis = ResponseOf<typeof diagnoseSignature>;
 
@@ -30,24 +43,24 @@ export function SampleForm() {
 
   return (
     <form class="card form" onSubmit={(event) => void submit(event)}>
-      <h2>{KEYS_TEXTS.sample}</h2>
-      <p class="hint">{KEYS_TEXTS.sampleIntro}</p>
+      <h2>Test a signed sample</h2>
+      <p class="hint">Paste the raw body of a request and its signature. The sample is not stored.</p>
       <label>
-        {KEYS_TEXTS.body}
+        Body
         <textarea name="body" rows={4} spellcheck={false} />
       </label>
       <label>
-        {KEYS_TEXTS.file}
+        or a file with the body
         <input type="file" name="file" />
       </label>
       <label>
-        {KEYS_TEXTS.signature}
+        Signature header
         <input name="signature" autocomplete="off" spellcheck={false} />
       </label>
       <Problem text={action.problem.value} />
       <div role="status">{diagnosis.value !== undefined && <Result diagnosis={diagnosis.value} />}</div>
       <button type="submit" class="main-button" disabled={isReadOnly()}>
-        {KEYS_TEXTS.test}
+        Test
       </button>
     </form>
   );
@@ -61,7 +74,7 @@ function Result({
   return (
     <div class={ok ? 'result result-good' : 'result result-bad'}>
       <p>
-        <strong>{ok ? KEYS_TEXTS.valid : KEYS_TEXTS.invalid(STEP_NAMES[step] ?? step)}</strong>
+        <strong>{ok ? 'The signature is valid.' : invalidText(STEP_NAMES[step] ?? step)}</strong>
       </p>
       {!ok && <p>{reason}.</p>}
       {hint !== undefined && <p>{hint}.</p>}

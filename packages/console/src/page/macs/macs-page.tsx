@@ -15,13 +15,14 @@ import { ChangeButton, CopyField, Problem, TableHead, TableRow, fieldsOf, isRead
 import { PageButtons } from '../page-buttons.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { call } from '../session.ts';
-import { MACS_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import type { Action } from '../use-action.ts';
 import { useData } from '../use-data.ts';
 import { LineUsage } from './line-usage.tsx';
 import type { Line } from './line-usage.tsx';
+
+const usedText = (used: number, max: number) => `${used} of ${max} seats in use`;
 
 type License = ResponseOf<typeof listLicenses>['licenses'][number];
 type Device = ResponseOf<typeof listDevices>['devices'][number];
@@ -47,13 +48,15 @@ export function MacsPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{MACS_TEXTS.title}</h1>
+        <h1>Macs</h1>
         <a class="main-button" href={hrefOf('/macs/pair')} onClick={follow}>
-          {MACS_TEXTS.pair}
+          Pair a Mac
         </a>
       </div>
       <Problem text={licenses.problem.value ?? action.problem.value} />
-      {list?.length === 0 && <p class="hint">{MACS_TEXTS.noLicenses}</p>}
+      {list?.length === 0 && (
+        <p class="hint">There are no licenses yet. Create one: each Mac takes one seat of a license.</p>
+      )}
       <div class="stack">
         {list?.map((license) => (
           <LicenseCard
@@ -65,8 +68,8 @@ export function MacsPage() {
             action={action}
           />
         ))}
-        <PageButtons of={TEXTS.pages.macs} after={devicesAfter} next={devices.value.value?.next} />
-        <PageButtons of={TEXTS.pages.licenses} after={licensesAfter} next={licenses.value.value?.next} />
+        <PageButtons of="Macs" after={devicesAfter} next={devices.value.value?.next} />
+        <PageButtons of="licenses" after={licensesAfter} next={licenses.value.value?.next} />
         <NewLicense onCreated={licenses.reload} />
       </div>
     </>
@@ -96,13 +99,8 @@ function LicenseCard({ license, devices, isComplete, lines, action }: LicenseCar
         <span class={status === 'active' ? 'chip chip-good' : 'chip chip-bad'}>{status}</span>
       </div>
       <p class="seats">
-        <meter
-          min={0}
-          max={seats.max}
-          value={seats.used}
-          aria-label={MACS_TEXTS.used(seats.used, seats.max)}
-        />
-        {MACS_TEXTS.used(seats.used, seats.max)}
+        <meter min={0} max={seats.max} value={seats.used} aria-label={usedText(seats.used, seats.max)} />
+        {usedText(seats.used, seats.max)}
       </p>
       {status !== 'revoked' && (
         <div class="actions">
@@ -110,33 +108,31 @@ function LicenseCard({ license, devices, isComplete, lines, action }: LicenseCar
             ref={seatsField}
             type="number"
             class="number"
-            aria-label={`${MACS_TEXTS.seats}: ${label}`}
+            aria-label={`Seats: ${label}`}
             min={1}
             defaultValue={String(seats.max)}
           />
           <ChangeButton
-            name={MACS_TEXTS.setSeats}
+            name="Change seats"
             action={action}
             change={() => change({ maxSeats: seatsField.current?.valueAsNumber })}
           />
           {status === 'active' ? (
             <ChangeButton
-              name={MACS_TEXTS.suspend}
+              name="Suspend"
               action={action}
               change={() => change({ status: 'suspended' })}
-              warning={MACS_TEXTS.suspendWarning}
+              warning="Its Macs stay disconnected until you resume it."
             />
           ) : (
-            <ChangeButton
-              name={MACS_TEXTS.resume}
-              action={action}
-              change={() => change({ status: 'active' })}
-            />
+            <ChangeButton name="Resume" action={action} change={() => change({ status: 'active' })} />
           )}
         </div>
       )}
       {devices.length === 0 ? (
-        <p class="hint">{isComplete ? MACS_TEXTS.noDevices : MACS_TEXTS.noDevicesHere}</p>
+        <p class="hint">
+          {isComplete ? 'No Mac has taken a seat.' : 'None of its Macs is on this page of the list of Macs.'}
+        </p>
       ) : (
         <DeviceTable devices={devices} lines={lines} action={action} />
       )}
@@ -144,13 +140,7 @@ function LicenseCard({ license, devices, isComplete, lines, action }: LicenseCar
   );
 }
 
-const COLUMNS = [
-  MACS_TEXTS.mac,
-  MACS_TEXTS.system,
-  MACS_TEXTS.locations,
-  MACS_TEXTS.lastSeen,
-  MACS_TEXTS.state,
-];
+const COLUMNS = ['Mac', 'System', 'Connected for', 'Last seen', 'State'];
 
 function DeviceTable({ devices, lines, action }: Pick<LicenseCardProps, 'devices' | 'lines' | 'action'>) {
   return (
@@ -168,7 +158,7 @@ function DeviceTable({ devices, lines, action }: Pick<LicenseCardProps, 'devices
               </bdi>
             </td>
             <td>
-              {locations.length === 0 && MACS_TEXTS.notConnected}
+              {locations.length === 0 && 'not connected'}
               {locations.map((locationId) => (
                 <div key={locationId}>
                   <bdi>{locationId}</bdi>
@@ -181,17 +171,13 @@ function DeviceTable({ devices, lines, action }: Pick<LicenseCardProps, 'devices
               <div class="actions">
                 <span class={status === 'active' ? 'chip chip-good' : 'chip'}>{status}</span>
                 {status === 'revoked' ? (
-                  <ChangeButton
-                    name={MACS_TEXTS.restore}
-                    action={action}
-                    change={() => call(restoreDevice, { id })}
-                  />
+                  <ChangeButton name="Restore" action={action} change={() => call(restoreDevice, { id })} />
                 ) : (
                   <ChangeButton
-                    name={MACS_TEXTS.revoke}
+                    name="Revoke"
                     action={action}
                     change={() => call(revokeDevice, { id })}
-                    warning={MACS_TEXTS.revokeWarning}
+                    warning="The Mac is disconnected, its seat becomes free, and it cannot activate again."
                   />
                 )}
               </div>
@@ -220,23 +206,27 @@ function NewLicense({ onCreated }: { readonly onCreated: () => void }) {
 
   return (
     <form class="card form" onSubmit={(event) => void submit(event)}>
-      <h2>{MACS_TEXTS.newLicense}</h2>
+      <h2>New license</h2>
       <div class="fields">
         <label>
-          {MACS_TEXTS.label}
+          Name
           <input name="label" required maxLength={200} />
         </label>
         <label>
-          {MACS_TEXTS.seats}
+          Seats
           <input name="maxSeats" type="number" class="number" required min={1} defaultValue="1" />
         </label>
         <button type="submit" class="main-button" disabled={isReadOnly()}>
-          {MACS_TEXTS.create}
+          Create license
         </button>
       </div>
       <Problem text={action.problem.value} />
       {key.value !== undefined && (
-        <CopyField label={MACS_TEXTS.newLicense} value={key.value} hint={MACS_TEXTS.keyOnce} />
+        <CopyField
+          label="New license"
+          value={key.value}
+          hint="The license key is shown only once. You do not need it to pair with a code."
+        />
       )}
     </form>
   );

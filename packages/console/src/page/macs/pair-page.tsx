@@ -12,10 +12,13 @@ import { useEffect } from 'preact/hooks';
 import { CopyField, fieldsOf, isReadOnly, Problem } from '../controls.tsx';
 import { follow, hrefOf, route } from '../route.ts';
 import { call, serverTime } from '../session.ts';
-import { PAIR_TEXTS } from '../texts.ts';
 import { useAction } from '../use-action.ts';
 import { useData, useReading } from '../use-data.ts';
 import { QrCode } from './qr-code.tsx';
+
+const seatOfText = (license: string) => `The Mac takes a seat of “${license}”.`;
+const arrivedText = (name: string) => `The Mac “${name}” is connected.`;
+const expiresText = (time: string) => `Expires in ${time}.`;
 
 interface Pairing extends ResponseOf<typeof createPairingCode> {
   /** Connection time of the Mac that was connected for the location before the code was created. */
@@ -76,13 +79,13 @@ export function PairPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{PAIR_TEXTS.title}</h1>
-        <p class="hint">{PAIR_TEXTS.intro}</p>
+        <h1>Pair a Mac</h1>
+        <p class="hint">A pairing code connects one Mac to one location. It works once, within 15 minutes.</p>
       </div>
       <Problem text={action.problem.value} />
       <form class="card form" onSubmit={submit}>
         <label>
-          {PAIR_TEXTS.location}
+          Location id
           <input
             name="locationId"
             list="locations"
@@ -96,7 +99,7 @@ export function PairPage() {
           />
         </label>
         <p id="location-hint" class="hint">
-          {PAIR_TEXTS.locationHint}
+          The id of the sub-account in HighLevel.
         </p>
         <datalist id="locations">
           {known.value?.locations.map(({ locationId }) => (
@@ -106,9 +109,9 @@ export function PairPage() {
         {needsLicense && licenses.length > 0 && (
           <>
             <label>
-              {PAIR_TEXTS.license}
+              License
               <select name="licenseId" aria-describedby="license-hint" required>
-                {licenses.length > 1 && <option value="">{PAIR_TEXTS.choose}</option>}
+                {licenses.length > 1 && <option value="">Choose a license</option>}
                 {licenses.map(({ id, label }) => (
                   <option key={id} value={id}>
                     {label}
@@ -117,12 +120,14 @@ export function PairPage() {
               </select>
             </label>
             <p id="license-hint" class="hint">
-              {isClaimed ? PAIR_TEXTS.claimedHint : PAIR_TEXTS.licenseHint}
+              {isClaimed
+                ? 'A Mac claimed this location by itself. Choose the license that it belongs to: Macs of other licenses are disconnected.'
+                : 'This location has no license yet. The Mac takes a seat of the one you choose.'}
             </p>
           </>
         )}
         <button type="submit" class="main-button" disabled={isReadOnly() || action.isRunning.value}>
-          {current === undefined ? PAIR_TEXTS.create : PAIR_TEXTS.newCode}
+          {current === undefined ? 'Create pairing code' : 'Create a new code'}
         </button>
       </form>
       {current !== undefined && <Code key={current.code} pairing={current} arrived={arrived?.name} />}
@@ -147,31 +152,31 @@ function Code({ pairing, arrived }: { readonly pairing: Pairing; readonly arrive
   return (
     <section class="card pairing">
       <div class="pairing-words">
-        <h2>{PAIR_TEXTS.steps}</h2>
+        <h2>On the Mac</h2>
         <p class="hint">
-          <bdi>{PAIR_TEXTS.seatOf(pairing.license)}</bdi>
+          <bdi>{seatOfText(pairing.license)}</bdi>
         </p>
-        <CopyField label={PAIR_TEXTS.stepOne} value={PAIR_TEXTS.command} />
-        {arrived === undefined && !isOver && <CopyField label={PAIR_TEXTS.stepTwo} value={pairing.code} />}
+        <CopyField label="Open Terminal and run:" value="npx footbridge-agent@latest setup" />
+        {arrived === undefined && !isOver && <CopyField label="Enter this code:" value={pairing.code} />}
         <p role="status" class={arrived === undefined ? 'hint' : 'result result-good'}>
           {arrived !== undefined
-            ? PAIR_TEXTS.arrived(arrived)
+            ? arrivedText(arrived)
             : isOver
-              ? PAIR_TEXTS.expired
-              : PAIR_TEXTS.waiting}
+              ? 'This code has expired.'
+              : 'Waiting for the Mac.'}
         </p>
-        {arrived === undefined && !isOver && (
-          <p class="countdown">{PAIR_TEXTS.expires(minutes(left.value))}</p>
-        )}
+        {arrived === undefined && !isOver && <p class="countdown">{expiresText(minutes(left.value))}</p>}
         {arrived !== undefined && (
           <p>
             <a href={hrefOf('/')} onClick={follow}>
-              {PAIR_TEXTS.next}
+              See whether the tenant can text
             </a>
           </p>
         )}
       </div>
-      {arrived === undefined && !isOver && <QrCode text={pairing.code} label={PAIR_TEXTS.qr} />}
+      {arrived === undefined && !isOver && (
+        <QrCode text={pairing.code} label="The pairing code as a QR code" />
+      )}
     </section>
   );
 }

@@ -2,10 +2,11 @@ import { startCapture, stopCapture } from '@footbridge/protocol/operator/people'
 
 import { ChangeButton, Problem } from '../controls.tsx';
 import { call } from '../session.ts';
-import { CAPTURE_TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useAction } from '../use-action.ts';
 import type { History } from './types.ts';
+
+const untilText = (time: string) => `The texts of this location are shown until ${time}.`;
 
 interface CapturedTextProps {
   readonly history: History;
@@ -23,9 +24,10 @@ export function CapturedText({ history, reload }: CapturedTextProps) {
     return (
       <div class="capture">
         <p class="hint">
-          {CAPTURE_TEXTS.hidden} {CAPTURE_TEXTS.explanation}
+          Texts are not stored. Shows only messages that arrive from now on. Texts are kept in memory only,
+          and the audit log records this.
         </p>
-        <ChangeButton name={CAPTURE_TEXTS.start} action={action} change={change(startCapture)} />
+        <ChangeButton name="Show texts for 15 minutes" action={action} change={change(startCapture)} />
         <Problem text={action.problem.value} />
       </div>
     );
@@ -33,15 +35,17 @@ export function CapturedText({ history, reload }: CapturedTextProps) {
   return (
     <div class="capture is-on">
       <p role="status">
-        <strong>{CAPTURE_TEXTS.until(timeText(history.capturedUntil))}</strong>
+        <strong>{untilText(timeText(history.capturedUntil))}</strong>
       </p>
-      {texts.length === 0 && <p class="hint">{CAPTURE_TEXTS.missed}</p>}
+      {texts.length === 0 && (
+        <p class="hint">This message arrived before texts were shown, so its text is not available.</p>
+      )}
       {texts.map((text) => (
-        <blockquote key={text} aria-label={CAPTURE_TEXTS.text}>
+        <blockquote key={text} aria-label="Text">
           <bdi>{text}</bdi>
         </blockquote>
       ))}
-      <ChangeButton name={CAPTURE_TEXTS.stop} action={action} change={change(stopCapture)} />
+      <ChangeButton name="Hide texts now" action={action} change={change(stopCapture)} />
       <Problem text={action.problem.value} />
     </div>
   );

@@ -6,7 +6,6 @@ import { TableHead, TableRow } from '../controls.tsx';
 import { isPaused } from '../live.ts';
 import { follow, goTo, hrefOf, route } from '../route.ts';
 import { call } from '../session.ts';
-import { TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useVisibleRows } from '../use-visible-rows.ts';
 import { StatusChip } from './status-chip.tsx';
@@ -14,6 +13,11 @@ import type { Message } from './types.ts';
 import { MAX_LOADED, useMessages } from './use-messages.ts';
 import type { Filters } from './use-messages.ts';
 import { stopReading, useReading } from './use-reading.ts';
+
+const newMessagesText = (count: number, isMore: boolean) =>
+  isMore ? `${count} or more new messages` : `${count} new ${count === 1 ? 'message' : 'messages'}`;
+const onlyNewestText = (count: number) =>
+  `Only the newest ${count.toLocaleString('en-US')} messages are shown. Filters find older ones.`;
 
 const FILTERS = [
   'locationId',
@@ -59,7 +63,7 @@ export function MessagesPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{TEXTS.messages}</h1>
+        <h1>Messages</h1>
         <button
           type="button"
           class="text-button"
@@ -67,7 +71,7 @@ export function MessagesPage() {
           aria-keyshortcuts="p"
           onClick={() => (isPaused.value = !isPaused.value)}
         >
-          {TEXTS.pause}
+          Pause
         </button>
       </div>
       <FilterBar filters={filters} />
@@ -76,18 +80,18 @@ export function MessagesPage() {
           {problem.value}
         </p>
       )}
-      {messages?.length === 0 && <p class="hint">{TEXTS.noMessages}</p>}
+      {messages?.length === 0 && <p class="hint">No message matches these filters.</p>}
       <div class="new-messages" role="status">
         {held.count > 0 && (
           <button type="button" class="main-button" onClick={stopReading}>
-            {TEXTS.newMessages(held.count, held.isMore)}
+            {newMessagesText(held.count, held.isMore)}
           </button>
         )}
       </div>
       {messages !== undefined && messages.length > 0 && (
         <MessageTable list={list} messages={messages} loadOlder={hasOlder ? loadOlder : undefined} />
       )}
-      {isFull && <p class="hint">{TEXTS.onlyNewest(MAX_LOADED)}</p>}
+      {isFull && <p class="hint">{onlyNewestText(MAX_LOADED)}</p>}
     </>
   );
 }
@@ -125,30 +129,30 @@ function FilterBar({ filters }: { readonly filters: Filters }) {
           type="search"
           name="search"
           aria-keyshortcuts="/"
-          aria-label={TEXTS.search}
-          placeholder={TEXTS.search}
+          aria-label="Phone number, message id, request id or contact id"
+          placeholder="Phone number, message id, request id or contact id"
           defaultValue={filters.phone ?? filters.contactId ?? ''}
         />
         <button type="submit" class="main-button">
-          {TEXTS.searchButton}
+          Search
         </button>
       </form>
       <label>
-        {TEXTS.direction}
+        Direction
         <select
           aria-keyshortcuts="f"
           value={filters.direction ?? ''}
           onChange={(e) => set({ direction: e.currentTarget.value })}
         >
-          <option value="">{TEXTS.any}</option>
-          <option value="outbound">{TEXTS.outbound}</option>
-          <option value="inbound">{TEXTS.inbound}</option>
+          <option value="">Any</option>
+          <option value="outbound">To the customer</option>
+          <option value="inbound">From the customer</option>
         </select>
       </label>
       <label>
-        {TEXTS.status}
+        Status
         <select value={filters.status ?? ''} onChange={(e) => set({ status: e.currentTarget.value })}>
-          <option value="">{TEXTS.any}</option>
+          <option value="">Any</option>
           {STATUSES.map((status) => (
             <option key={status}>{status}</option>
           ))}
@@ -164,7 +168,7 @@ function FilterBar({ filters }: { readonly filters: Filters }) {
       )}
       {Object.values(filters).some(Boolean) && (
         <a href={hrefOf('/messages')} onClick={follow}>
-          {TEXTS.clear}
+          Clear filters
         </a>
       )}
     </div>
@@ -174,7 +178,7 @@ function FilterBar({ filters }: { readonly filters: Filters }) {
 /** A phone number, or an email address. Anything else is an id. */
 const isHandle = (text: string) => /^\+?[\d\s().-]{5,}$/.test(text) || text.includes('@');
 
-const COLUMNS = [TEXTS.time, TEXTS.direction, TEXTS.location, TEXTS.phone, TEXTS.kind, TEXTS.status];
+const COLUMNS = ['Time', 'Direction', 'Location', 'Customer', 'Kind', 'Status'];
 
 interface TableProps {
   readonly list: RefObject<HTMLTableSectionElement | null>;
@@ -204,7 +208,7 @@ function MessageTable({ list, messages, loadOlder }: TableProps) {
       {loadOlder !== undefined && (
         <p>
           <button type="button" class="text-button" onClick={() => void loadOlder()}>
-            {TEXTS.older}
+            Load older messages
           </button>
         </p>
       )}
@@ -220,7 +224,7 @@ function MessageRow({ message, rowIndex }: { readonly message: Message; readonly
           {timeText(message.createdAt)}
         </a>
       </td>
-      <td>{message.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound}</td>
+      <td>{message.direction === 'outbound' ? 'To the customer' : 'From the customer'}</td>
       <td title={message.locationId}>
         <bdi>{message.locationId}</bdi>
       </td>

@@ -7,13 +7,14 @@ import { useSignal } from '@preact/signals';
 
 import { follow, hrefOf } from '../route.ts';
 import { call, session } from '../session.ts';
-import { TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { asCurl } from './as-curl.ts';
 import { CapturedText } from './captured-text.tsx';
 import { StatusChip } from './status-chip.tsx';
 import type { History, Request, Step } from './types.ts';
+
+const requestText = (number: number, of: number) => `Request ${number} of ${of}`;
 
 /** What became of one message, and every request that carried it. */
 export function TrailPage({ id }: { readonly id: string }) {
@@ -24,7 +25,10 @@ export function TrailPage({ id }: { readonly id: string }) {
   async function redeliver(): Promise<void> {
     try {
       await call(redeliverMessage, { id });
-      result.value = history?.direction === 'outbound' ? TEXTS.released : TEXTS.redelivered;
+      result.value =
+        history?.direction === 'outbound'
+          ? 'It is no longer set aside: send it again in the CRM.'
+          : 'The Mac was asked to send it again.';
     } catch (error) {
       result.value = error instanceof Error ? error.message : String(error);
     }
@@ -34,7 +38,7 @@ export function TrailPage({ id }: { readonly id: string }) {
     <>
       <p>
         <a href={hrefOf('/messages')} onClick={follow}>
-          {TEXTS.back}
+          Back to the messages
         </a>
       </p>
       {history === undefined ? (
@@ -45,8 +49,8 @@ export function TrailPage({ id }: { readonly id: string }) {
         <article class="card trail">
           <h1>{messageOutcome(history.requests).sentence}</h1>
           <p class="hint">
-            {history.direction === 'outbound' ? TEXTS.outbound : TEXTS.inbound} <bdi>{history.phone}</bdi>,{' '}
-            <bdi>{history.locationId}</bdi>, {history.kind}.
+            {history.direction === 'outbound' ? 'To the customer' : 'From the customer'}{' '}
+            <bdi>{history.phone}</bdi>, <bdi>{history.locationId}</bdi>, {history.kind}.
           </p>
           <Advice history={history} />
           {history.requests.map((request, index) => (
@@ -55,8 +59,8 @@ export function TrailPage({ id }: { readonly id: string }) {
               request={request}
               title={
                 history.requests.length === 1
-                  ? TEXTS.trail
-                  : TEXTS.request(index + 1, history.requests.length)
+                  ? 'What happened'
+                  : requestText(index + 1, history.requests.length)
               }
             />
           ))}
@@ -69,7 +73,7 @@ export function TrailPage({ id }: { readonly id: string }) {
                 disabled={session.value?.readOnly === true}
                 onClick={() => void redeliver()}
               >
-                <Icon name="replay" /> {TEXTS.redeliver}
+                <Icon name="replay" /> Redeliver
               </button>
             )}
             <span role="status">{result.value}</span>
@@ -139,10 +143,13 @@ function CopyCurl({ message }: { readonly message: History }) {
   return (
     <>
       <button type="button" class="text-button" onClick={() => void copy()}>
-        <Icon name={isCopied.value ? 'check' : 'copy'} /> {TEXTS.copyCurl}
+        <Icon name={isCopied.value ? 'check' : 'copy'} /> Copy as curl
       </button>
       <span class="hint" role="status">
-        {isCopied.value && (message.direction === 'outbound' ? TEXTS.copiedWebhook : TEXTS.copiedInbound)}
+        {isCopied.value &&
+          (message.direction === 'outbound'
+            ? 'Copied: the webhook of this message. Replace CONTACT_ID, PHONE and TEXT; with the same messageId the Mac sends it at most once.'
+            : 'Copied: the call to the CRM. Replace CONTACT_ID, TEXT and IDEMPOTENCY_KEY.')}
       </span>
     </>
   );

@@ -4,10 +4,21 @@ import { showOverview } from '@footbridge/protocol/operator/watching';
 import { useSignal } from '@preact/signals';
 
 import { follow, hrefOf } from '../route.ts';
-import { HOP_NAMES, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Sparkline } from './sparkline.tsx';
+
+/** The hops of a message. */
+const HOP_NAMES: Readonly<Record<string, string>> = {
+  accept: 'Webhook to the socket of the Mac',
+  pending: 'CRM accepts “pending”',
+  mac: 'Mac sends the message',
+  outcome: 'CRM accepts the outcome',
+  inbound: 'CRM accepts an inbound message',
+};
+
+const deliveredShareText = (part: string) => `${part} delivered`;
+const acceptedShareText = (part: string) => `${part} accepted by the CRM`;
 
 type Overview = ResponseOf<typeof showOverview>;
 type Bucket = Overview['buckets'][number];
@@ -24,35 +35,35 @@ export function OverviewPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{TEXTS.overview}</h1>
-        <p class="hint">{TEXTS.lastDay}</p>
+        <h1>Overview</h1>
+        <p class="hint">The last 24 hours.</p>
       </div>
       <div class="figures">
         <Figure
-          title={TEXTS.macsConnected}
+          title="Macs connected"
           number={`${macs.connected} / ${macs.expected}`}
-          note={TEXTS.macsExpected}
+          note="connected / expected"
           buckets={buckets}
           of={(bucket) => bucket.macs}
         />
         <Figure
-          title={TEXTS.messagesOut}
+          title="Messages to customers"
           number={outbound.total.toLocaleString('en-US')}
-          note={TEXTS.deliveredShare(share(outbound))}
+          note={deliveredShareText(share(outbound))}
           buckets={buckets}
           of={(bucket) => bucket.outbound.total}
         />
         <Figure
-          title={TEXTS.messagesIn}
+          title="Messages from customers"
           number={inbound.total.toLocaleString('en-US')}
-          note={TEXTS.acceptedShare(share(inbound))}
+          note={acceptedShareText(share(inbound))}
           buckets={buckets}
           of={(bucket) => bucket.inbound.total}
         />
         <Figure
-          title={TEXTS.issues}
+          title="Issues"
           number={String(overview.openIssues)}
-          note={TEXTS.openNow}
+          note="open now"
           buckets={buckets}
           of={(bucket) => bucket.openIssues}
         />
@@ -86,17 +97,17 @@ function Figure({ title, number, note, buckets, of }: FigureProps) {
         type="button"
         class="text-button"
         aria-expanded={isTable.value}
-        aria-label={`${isTable.value ? TEXTS.hideTable : TEXTS.showTable}: ${title}`}
+        aria-label={`${isTable.value ? 'Hide the table' : 'Show as table'}: ${title}`}
         onClick={() => (isTable.value = !isTable.value)}
       >
-        {isTable.value ? TEXTS.hideTable : TEXTS.showTable}
+        {isTable.value ? 'Hide the table' : 'Show as table'}
       </button>
       {isTable.value && (
         <div class="figure-table" tabIndex={0} role="region" aria-label={title}>
           <table>
             <thead>
               <tr>
-                <th scope="col">{TEXTS.halfHourFrom}</th>
+                <th scope="col">Half hour starting at</th>
                 <th scope="col">{title}</th>
               </tr>
             </thead>
@@ -104,7 +115,7 @@ function Figure({ title, number, note, buckets, of }: FigureProps) {
               {buckets.toReversed().map((bucket) => (
                 <tr key={bucket.from}>
                   <td>{timeText(bucket.from)}</td>
-                  <td>{of(bucket) ?? TEXTS.notKnown}</td>
+                  <td>{of(bucket) ?? 'not known'}</td>
                 </tr>
               ))}
             </tbody>
@@ -118,16 +129,16 @@ function Figure({ title, number, note, buckets, of }: FigureProps) {
 function Failures({ failures }: Pick<Overview, 'failures'>) {
   return (
     <section class="card">
-      <h2>{TEXTS.failuresByCode}</h2>
+      <h2>Failures by code</h2>
       {failures.length === 0 ? (
-        <p class="hint">{TEXTS.noFailures}</p>
+        <p class="hint">No message failed.</p>
       ) : (
         <table class="plain has-advice">
           <thead>
             <tr>
-              <th scope="col">{TEXTS.code}</th>
-              <th scope="col">{TEXTS.count}</th>
-              <th scope="col">{TEXTS.whatToDo}</th>
+              <th scope="col">Code</th>
+              <th scope="col">Messages</th>
+              <th scope="col">What it means, and what to do</th>
             </tr>
           </thead>
           <tbody>
@@ -140,7 +151,7 @@ function Failures({ failures }: Pick<Overview, 'failures'>) {
                 <tr key={`${direction} ${code}`}>
                   <td>
                     <a href={hrefOf('/messages', { direction, code: code ?? undefined })} onClick={follow}>
-                      <code>{code ?? TEXTS.noCode}</code>
+                      <code>{code ?? 'no code'}</code>
                     </a>
                   </td>
                   <td>{count}</td>
@@ -160,14 +171,14 @@ function Failures({ failures }: Pick<Overview, 'failures'>) {
 function Hops({ hops }: Pick<Overview, 'hops'>) {
   return (
     <section class="card">
-      <h2>{TEXTS.slowestHops}</h2>
-      <p class="hint">{TEXTS.slowestHopsHint}</p>
+      <h2>Slowest hops</h2>
+      <p class="hint">95 % of the newest 500 messages were at least this fast.</p>
       {hops.length > 0 && (
         <table class="plain">
           <thead>
             <tr>
-              <th scope="col">{TEXTS.hop}</th>
-              <th scope="col">{TEXTS.p95}</th>
+              <th scope="col">Hop</th>
+              <th scope="col">Time</th>
             </tr>
           </thead>
           <tbody>

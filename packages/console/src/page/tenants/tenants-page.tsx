@@ -9,10 +9,26 @@ import { useEffect, useRef } from 'preact/hooks';
 import { NextPageLink } from '../next-page.tsx';
 import { follow, hrefOf } from '../route.ts';
 import { session } from '../session.ts';
-import { LINK_NAMES, PAIR_TEXTS, TEXTS } from '../texts.ts';
 import { timeText } from '../times.ts';
 import { useData } from '../use-data.ts';
 import { Words } from '../words.tsx';
+
+/** The names of the links of a tenant, in the order of a message. */
+const LINK_NAMES: Readonly<Record<string, string>> = {
+  installed: 'App installed',
+  webhook: 'Last webhook',
+  grant: 'Grant',
+  mac: 'Mac',
+  messages: 'Messages',
+  permissions: 'Permissions',
+  queue: 'Queue',
+  traffic: 'Traffic',
+  crm: 'CRM accepts',
+};
+
+const problemsText = (count: number) =>
+  `${count} ${count === 1 ? 'tenant needs' : 'tenants need'} attention.`;
+const moreTenantsText = (count: number) => `Show more (${count})`;
 
 type Tenant = ResponseOf<typeof listTenants>['tenants'][number];
 type Link = Tenant['links'][number];
@@ -42,13 +58,17 @@ export function TenantsPage() {
   return (
     <>
       <div class="page-head">
-        <h1>{TEXTS.tenants}</h1>
+        <h1>Tenants</h1>
         <p role="status">
-          {total === 0 ? TEXTS.noTenants : broken === 0 ? TEXTS.allWell : TEXTS.problems(broken)}
+          {total === 0
+            ? 'There are no tenants yet. Create a license, then pair a Mac with a location.'
+            : broken === 0
+              ? 'All tenants can text.'
+              : problemsText(broken)}
         </p>
         {session.value?.locations === null && (
           <a href={hrefOf('/macs/pair')} onClick={follow}>
-            {PAIR_TEXTS.title}
+            Pair a Mac
           </a>
         )}
         {total > 5 && <Search search={search} />}
@@ -75,8 +95,8 @@ function Search({ search }: { readonly search: Signal<string> }) {
     <input
       type="search"
       aria-keyshortcuts="/"
-      aria-label={TEXTS.findTenant}
-      placeholder={TEXTS.findTenant}
+      aria-label="Find a tenant"
+      placeholder="Find a tenant"
       onInput={(event) => {
         const text = event.currentTarget.value;
         clearTimeout(timer.current);
@@ -100,7 +120,7 @@ function More({ count, show }: { readonly count: number; readonly show: () => vo
   return (
     <p ref={element}>
       <button type="button" class="text-button" onClick={show}>
-        {TEXTS.moreTenants(count)}
+        {moreTenantsText(count)}
       </button>
     </p>
   );
@@ -123,11 +143,11 @@ function TenantCard({ tenant: { locationId, name, license, claimed, links, probl
         {license !== null && (
           <span class="hint">
             <bdi>{license}</bdi>
-            {claimed && ` (${TEXTS.claimed})`}
+            {claimed && ` (claimed, not assigned)`}
           </span>
         )}
         <a data-row href={hrefOf('/messages', { locationId })} onClick={follow}>
-          {TEXTS.messagesOf}
+          Messages
         </a>
       </div>
       {problem !== null && (
