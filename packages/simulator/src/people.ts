@@ -1,8 +1,8 @@
 import { findEffect } from '@footbridge/protocol/effects';
 import { readTapbackCode, tapbackCode } from '@footbridge/protocol/tapbacks';
 
-import { Conversations } from './conversations.ts';
-import type { SimulatedRow } from './conversations.ts';
+import { StoredConversations } from './stored-conversations.ts';
+import type { SimulatedRow } from './stored-conversations.ts';
 import type { MessagesApp, NewMessage } from './messages-app.ts';
 import { GROUP_STYLE } from './messages-store.ts';
 import type { NewAttachment } from './messages-store.ts';
@@ -23,12 +23,12 @@ const PARTICIPANT_LEFT = 3;
 export class SimulatedPeople implements People {
   readonly #app: MessagesApp;
   readonly #ids: ChatIds;
-  readonly #conversations: Conversations;
+  readonly #conversations: StoredConversations;
 
   constructor(app: MessagesApp, ids: ChatIds) {
     this.#app = app;
     this.#ids = ids;
-    this.#conversations = new Conversations(app);
+    this.#conversations = new StoredConversations(app);
   }
 
   say(handle: string, message: PersonMessage): { guid: string; chatId: number } {

@@ -1,5 +1,5 @@
 import { playPeople } from '@footbridge/simulator/calls';
-import { Conversations } from '@footbridge/simulator/conversations';
+import { StoredConversations } from '@footbridge/simulator/stored-conversations';
 import { JsonBody } from '@footbridge/simulator/json-body';
 import { SimulatedPeople } from '@footbridge/simulator/people';
 
@@ -37,7 +37,7 @@ export function operationsOf(
     play: ({ path, body }: { path: readonly string[]; body: object }) =>
       playPeople(path, new JsonBody(body), people),
     /** Returns every chat with its messages as they appear on screen. */
-    conversations: () => new Conversations(app).view(),
+    conversations: () => new StoredConversations(app).view(),
     /** Creates a group without messages and returns its row id. */
     group: (members: ChatMembers) => app.store.chat(members),
     ghost: ({ chatIdentifier }: { chatIdentifier: string }) => app.ghost(chatIdentifier),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { codeEntry } from '@footbridge/protocol/codes';
 import type { StatusCode } from '@footbridge/protocol/codes';
 import type { Clock } from '@footbridge/runtime/clock';
-import { Conversations } from '@footbridge/simulator/conversations';
+import { StoredConversations } from '@footbridge/simulator/stored-conversations';
 import { MessagesApp } from '@footbridge/simulator/messages-app';
 import type { NewMessage } from '@footbridge/simulator/messages-app';
 import type { NewAttachment } from '@footbridge/simulator/messages-store';
@@ -180,7 +180,7 @@ export class SimulatedMessages implements Messages, Simulation {
 
   view(): SimulationView {
     const generation = this.store.generation();
-    const chats = new Conversations(this.#app).view();
+    const chats = new StoredConversations(this.#app).view();
     return {
       macos: this.#macos,
       permissions: { ...this.#permissions },

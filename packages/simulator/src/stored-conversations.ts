@@ -25,7 +25,7 @@ export interface SimulatedRow {
 }
 
 /** The conversations of a simulated Messages. Chats are named by their rows in the store. */
-export class Conversations {
+export class StoredConversations {
   readonly #app: MessagesApp;
 
   constructor(app: MessagesApp) {
