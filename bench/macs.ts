@@ -62,11 +62,12 @@ async function measure({ environment }: Harness, name: 'ws' | 'footbridge', macs
     const address = await server.call('open');
     progress('activating');
     const locations = locationNames(macs);
-    // The floor does not check tokens.
-    const enrolled: Credentials[] =
+    const credentials: Credentials[] =
       name === 'ws'
-        ? locations.map((locationId) => ({ locationId, token: 'A'.repeat(43), confirms: false }))
-        : (await enrol(address, locations)).map((one) => ({ ...one, confirms: false }));
+        ? // The floor does not check tokens.
+          locations.map((locationId) => ({ locationId, token: 'A'.repeat(43) }))
+        : await enrol(address, locations);
+    const enrolled = credentials.map((one) => ({ ...one, confirms: false, reports: false }));
     const empty = await server.call('report');
     progress('connecting');
     const acceptedSec = await seconds(fleet.call('connect', name, address.url, enrolled, macs));

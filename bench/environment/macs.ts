@@ -12,6 +12,8 @@ export interface Credentials {
   readonly token: string;
   /** Whether the Mac confirms every `send`, as the agent does it. Default true. */
   readonly confirms?: boolean;
+  /** Whether the Mac reports every `send` as delivered. Default true. */
+  readonly reports?: boolean;
 }
 
 interface ServedMac extends Credentials {
@@ -60,7 +62,7 @@ class Fleet {
   }
 
   async #connectOne(credentials: ServedMac): Promise<ConnectedMac> {
-    const { url, locationId, token, confirms = true } = credentials;
+    const { url, locationId, token, confirms = true, reports = true } = credentials;
     const mac = await join(url, token, locationId, confirms ? ['received'] : []);
     const onAck = new Map<number, () => void>();
     const acked = () => this.#statusAcked();
@@ -75,6 +77,7 @@ class Fleet {
         const { requestId, messageId: id } = frame;
         const status = { requestId, messageId: id, status: 'delivered', guid: `sent-${id}` } as const;
         if (confirms) mac.confirm(requestId);
+        if (!reports) return;
         if (this.#reportAfterMs === 0) onAck.set(mac.status(status), acked);
         else setTimeout(() => onAck.set(mac.status(status), acked), this.#reportAfterMs);
       }
