@@ -1,0 +1,2 @@
+// Runs the command line in this process.
+import '../src/main.ts';
