@@ -14,6 +14,14 @@ export const MAX_CONTACT_ID = 1024;
 /** Length of `error.message` in `message_status` and of `reason` in `ack` and `reach_result`. */
 export const MAX_EXPLANATION = 1000;
 
+/** What a Mac lists in `capabilities` so that the service relies on it. */
+export const CAPABILITY = {
+  /** It confirms `send` frames (M10). */
+  confirms: 'received',
+  /** It replies to `reach_request`. */
+  repliesToReach: 'reach',
+} as const;
+
 const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
 
 const wholeNumber = { type: 'integer', minimum: 0 } as const;

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal } from 'node:stream';
 
-import { MAX_FRAME_BYTES, parseServiceFrame, SUBPROTOCOL, writeFrame } from '@footbridge/protocol/frames';
+import {
+  CAPABILITY,
+  MAX_FRAME_BYTES,
+  parseServiceFrame,
+  SUBPROTOCOL,
+  writeFrame,
+} from '@footbridge/protocol/frames';
 import type { RegisterFrame, RequestNames, ServiceFrame } from '@footbridge/protocol/frames';
 import { readObject } from '@footbridge/protocol/read-json';
 import { parseRetryAfter } from '@footbridge/protocol/retry-after';
@@ -36,10 +42,6 @@ export interface SessionSettings {
 }
 
 const MAX_MISSED_PINGS = 3;
-/** Tells the service that this session confirms `send` frames (M10). */
-const CONFIRMS = 'received';
-/** Tells the service that this session replies to `reach_request` frames. */
-const REPLIES = 'reach';
 const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_REJECTION_BYTES = 16 * 1024;
 
@@ -89,7 +91,7 @@ export class WebSocketSession implements Session {
     socket.on('open', () => {
       this.#expectPing();
       const registration = this.#deps.registration();
-      const capabilities = [...registration.capabilities, CONFIRMS, REPLIES];
+      const capabilities = [...registration.capabilities, ...Object.values(CAPABILITY)];
       socket.send(writeFrame({ ...registration, capabilities }));
     });
     socket.on('ping', () => this.#expectPing());

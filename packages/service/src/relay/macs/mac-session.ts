@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { CLOSE } from '@footbridge/protocol/close-codes';
 import type { CloseCode } from '@footbridge/protocol/close-codes';
-import { MAX_FRAME_BYTES, writeFrame } from '@footbridge/protocol/frames';
+import { CAPABILITY, MAX_FRAME_BYTES, writeFrame } from '@footbridge/protocol/frames';
 import type {
   AckOutcome,
   MessageReceivedFrame,
@@ -87,11 +87,6 @@ const MAX_ACK_REASON = 500;
 const MAX_SEND_BYTES = MAX_FRAME_BYTES - ',"again":true'.length;
 const REGISTER_FIRST = 'the first frame must be register';
 
-/** What a Mac that confirms `send` frames lists among its capabilities (M10). */
-const CONFIRMS = 'received';
-
-/** What a Mac that replies to `reach_request` lists among its capabilities. */
-const REPLIES = 'reach';
 const NOT_CAPABLE = 'The agent on the Mac cannot tell. Update it with `footbridge-agent update`.';
 
 /** Frames that are acknowledged. */
@@ -223,11 +218,11 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
       return this.#violated('register: locationId must be a text without control characters');
     this.#state = 'binding';
     this.#locationId = locationId;
-    if (frame.capabilities.includes(CONFIRMS)) {
+    if (frame.capabilities.includes(CAPABILITY.confirms)) {
       const sends = this.#deps.ledger.open(locationId, this.deviceId);
       this.#unconfirmed = new UnconfirmedSends(this, sends, this.#deps);
     }
-    if (frame.capabilities.includes(REPLIES)) this.#reachRequests = new ReachRequests();
+    if (frame.capabilities.includes(CAPABILITY.repliesToReach)) this.#reachRequests = new ReachRequests();
     this.#deps.host.registrationEnded(this);
     this.#deps.admission.introduced(this.device, {
       osVersion: frame.os.version,
