@@ -91,7 +91,7 @@ export class WebSocketSession implements Session {
     socket.on('open', () => {
       this.#expectPing();
       const registration = this.#deps.registration();
-      const capabilities = [...registration.capabilities, ...Object.values(CAPABILITY)];
+      const capabilities = [...registration.capabilities, CAPABILITY.confirms, CAPABILITY.repliesToReach];
       socket.send(writeFrame({ ...registration, capabilities }));
     });
     socket.on('ping', () => this.#expectPing());

@@ -14,6 +14,7 @@ import type { Slot } from '../../platform/extension-points.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import { SET_ASIDE } from '../../platform/suspects/suspects.ts';
 import type { Suspects } from '../../platform/suspects/suspects-sql.ts';
+import { LeaseAges } from '../switchboard/lease-fence.ts';
 import type { LeaseChecks } from '../switchboard/lease-fence.ts';
 import type { Lease } from '../switchboard/switchboard.ts';
 import { composeMessage, kindOf, idempotencyKey } from './compose-message.ts';
@@ -112,13 +113,14 @@ class InboundDeliveries implements Inbound {
   readonly #jobs = new TransientMap<string, { job: InboundJob; done: Promise<AckOutcome> }>();
   readonly #chats = new SerialByKey<InboundJob, AckOutcome>();
   #posts = 0;
-  readonly #leaseSince = new WeakMap<Lease, number>();
+  readonly #leases: LeaseAges;
   #isClosed = false;
 
   constructor(deps: InboundDeps) {
     this.#deps = deps;
     const { contacts, conversations, guids, clock, settings } = deps;
     this.contacts = new ContactBook(contacts, clock, settings.createContacts, settings);
+    this.#leases = new LeaseAges(clock);
     this.#lost = new LostMessages({ contacts, conversations, guids, clock, ...settings });
   }
 
@@ -131,7 +133,7 @@ class InboundDeliveries implements Inbound {
     if (this.#isClosed) return Promise.resolve('retry');
     if (frame.fromMe === true && !this.#deps.settings.mirrorSent)
       return Promise.resolve({ outcome: 'skipped' });
-    if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
+    this.#leases.used(lease);
     const key = `${lease.locationId} ${frame.guid}`;
     const running = this.#jobs.get(key);
     if (running !== undefined) {
@@ -284,7 +286,7 @@ class InboundDeliveries implements Inbound {
 
   /** Resolves with undefined when the job is cancelled. */
   async #claim(job: InboundJob): Promise<Exclude<GuidClaim, { kind: 'held' }> | undefined> {
-    const { guids, clock, otherNodes } = this.#deps;
+    const { guids, otherNodes } = this.#deps;
     const key = keyOf(job);
     while (job.isWanted()) {
       const claim = await job.store(() => guids.claim(key, job.id));
@@ -292,8 +294,7 @@ class InboundDeliveries implements Inbound {
       if (claim.value.kind !== 'held') return claim.value;
       const { owner, claimedAt, entryId } = claim.value;
       // The process that claimed it is gone, or has lost the lease and is completing its call: it has until then.
-      const since = this.#leaseSince.get(job.lease) ?? clock.monotonic();
-      if (otherNodes && clock.monotonic() < since + SETTLE_MS) {
+      if (otherNodes && this.#leases.ageMs(job.lease) < SETTLE_MS) {
         await job.pause(CLAIM_RETRY_MS);
         continue;
       }

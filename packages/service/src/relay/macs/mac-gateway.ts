@@ -29,8 +29,7 @@ import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
 import type { MACS } from './settings.ts';
 
-export interface GatewayDeps
-  extends Omit<SessionDeps, 'admission' | 'host' | 'frameMemory'>, ValuesOf<typeof MACS> {
+export interface GatewayDeps extends Omit<SessionDeps, 'host' | 'frameMemory'>, ValuesOf<typeof MACS> {
   readonly deviceAuth: Pick<DeviceAuth, 'authenticate' | 'confirm' | 'retain' | 'release' | 'onStatusChange'>;
   readonly claims: Pick<LocationClaims, 'claim' | 'mayServe'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
@@ -91,10 +90,13 @@ class Gateway implements MacGateway, SessionHost {
   #draining = false;
 
   constructor(deps: GatewayDeps) {
-    const { deviceAuth, claims, lastSeen, clock, changes } = deps;
+    const { deviceAuth, clock, changes } = deps;
     this.#deps = deps;
     this.#sessionDeps = {
       switchboard: deps.switchboard,
+      deviceAuth,
+      claims: deps.claims,
+      lastSeen: deps.lastSeen,
       inbound: deps.inbound,
       statuses: deps.statuses,
       ledger: deps.ledger,
@@ -105,11 +107,6 @@ class Gateway implements MacGateway, SessionHost {
       log: deps.log,
       host: this,
       mirrorSent: deps.mirrorSent,
-      admission: {
-        confirm: (device) => deviceAuth.confirm(device),
-        claim: (locationId, device) => claims.claim(locationId, device),
-        introduced: (device, versions) => void lastSeen.versions(device, versions),
-      },
     };
     this.#sockets = new Slots({ total: deps.maxSessions, perDevice: MAC_BUDGET.socketsPerDevice });
     this.#attempts = { name: 'mac-socket', max: deps.socketPerMinute, windowSec: 60 };

@@ -19,7 +19,9 @@ import type { LocationId } from '@footbridge/protocol/ids';
 import type { Clock } from '@footbridge/runtime/clock';
 import type { Log } from '@footbridge/runtime/log';
 
-import type { DeviceIdentity } from '../accounts/authenticate-device.ts';
+import type { DeviceAuth, DeviceIdentity } from '../accounts/authenticate-device.ts';
+import type { LocationClaims } from '../accounts/claim-location.ts';
+import type { LastSeen } from '../accounts/last-seen.ts';
 import type { Inbound } from '../inbound/deliver-inbound.ts';
 import type { Journal } from '../journal/journal-sql.ts';
 import type { StatusReports } from '../status/report-statuses.ts';
@@ -48,7 +50,6 @@ import type { FrameMemory } from './receive-window.ts';
 import type { Beating, Confirming, Reader } from './watch-macs.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import { ReachRequests } from './reach-requests.ts';
-import type { Admission, MacEvents } from './session-deps.ts';
 import { UnconfirmedSends } from './unconfirmed-sends.ts';
 
 /** The gateway's callbacks for its sessions. */
@@ -65,9 +66,23 @@ export interface SessionHost {
   socketClosed(socket: MacSocket): void;
 }
 
+/** Events for metrics and logs. */
+export interface MacEvents {
+  bound(lease: Lease, displaced: boolean): void;
+  gone(lease: Lease): void;
+  locationContended(locationId: LocationId, deviceId: string, waitSec: number): void;
+  frameIgnored(reason: 'unknown_type' | 'invalid_state'): void;
+  /** An unconfirmed frame was written again. */
+  repeated(): void;
+  /** The node could not confirm that it holds the location. */
+  leaseLost(): void;
+}
+
 export interface SessionDeps {
   readonly switchboard: Pick<Switchboard, 'bind' | 'release' | 'isCurrent' | 'reply'>;
-  readonly admission: Admission;
+  readonly deviceAuth: Pick<DeviceAuth, 'confirm'>;
+  readonly claims: Pick<LocationClaims, 'claim'>;
+  readonly lastSeen: Pick<LastSeen, 'versions'>;
   readonly inbound: Pick<Inbound, 'deliver'>;
   readonly statuses: Pick<StatusReports, 'published' | 'reported'>;
   readonly ledger: SendLedger;
@@ -224,7 +239,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     }
     if (frame.capabilities.includes(CAPABILITY.repliesToReach)) this.#reachRequests = new ReachRequests();
     this.#deps.host.registrationEnded(this);
-    this.#deps.admission.introduced(this.device, {
+    void this.#deps.lastSeen.versions(this.device, {
       osVersion: frame.os.version,
       appVersion: frame.agent.version,
     });
@@ -238,11 +253,11 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   }
 
   async #bind(locationId: LocationId): Promise<void> {
-    const { admission, switchboard, events } = this.#deps;
+    const { deviceAuth, claims, switchboard, events } = this.#deps;
     if (this.device.status !== 'active') return this.checkStatus();
-    const claim = await admission.claim(locationId, this.device);
+    const claim = await claims.claim(locationId, this.device);
     // Checked last, to see changes made since the upgrade or during the claim.
-    const status = await admission.confirm(this.device);
+    const status = await deviceAuth.confirm(this.device);
     if (status !== 'active') return this.end(...BY_STATUS[status]);
     if (claim !== 'owned') return this.lostLocation(claim);
     if (this.#isEnded) return;

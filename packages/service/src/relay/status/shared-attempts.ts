@@ -1,6 +1,7 @@
 import type { MessageStatusFrame } from '@footbridge/protocol/frames';
 import { requestTime, usableMessageId } from '@footbridge/protocol/ids';
 
+import { LeaseAges } from '../switchboard/lease-fence.ts';
 import type { Lease, ReportedStatus } from '../switchboard/switchboard.ts';
 import { RecentCache } from '../../platform/recent-cache.ts';
 import { newAttempt, DELIVERED } from './message-attempt.ts';
@@ -179,17 +180,18 @@ export class EarlierRequests {
   readonly #attempts: SharedAttempts;
   readonly #history: StatusHistory;
   readonly #recalls = new Map<string, Promise<KnownRequest | undefined>>();
-  readonly #leaseSince = new WeakMap<Lease, number>();
+  readonly #leases: LeaseAges;
 
   constructor(deps: EarlierRequestsDeps, attempts: SharedAttempts, history: StatusHistory) {
     this.#deps = deps;
     this.#attempts = attempts;
     this.#history = history;
+    this.#leases = new LeaseAges(deps.clock);
   }
 
-  /** Remembers when this process first saw the lease. Calls of an earlier run may be in flight for `EARLIER_RUN_MS` after that. */
+  /** Calls of an earlier run may be in flight for `EARLIER_RUN_MS` after the first use of a lease. */
   recordLease(lease: Lease): void {
-    if (!this.#leaseSince.has(lease)) this.#leaseSince.set(lease, this.#deps.clock.monotonic());
+    this.#leases.used(lease);
   }
 
   /** Waits as long as an earlier `pending` may still arrive at the CRM. Resolves with undefined when this service did not issue the request id. */
@@ -235,7 +237,6 @@ export class EarlierRequests {
 
   /** How much longer a call of an earlier run may be in flight. */
   #unsettledMs(lease: Lease): number {
-    const now = this.#deps.clock.monotonic();
-    return Math.max(0, (this.#leaseSince.get(lease) ?? now) + EARLIER_RUN_MS - now);
+    return Math.max(0, EARLIER_RUN_MS - this.#leases.ageMs(lease));
   }
 }

@@ -2,7 +2,7 @@ import { asLocationId } from '@footbridge/protocol/ids';
 import type { LocationId } from '@footbridge/protocol/ids';
 import { expect, it } from 'vitest';
 
-import { LeaseFence } from './lease-fence.ts';
+import { LeaseAges, LeaseFence } from './lease-fence.ts';
 import type { Lease } from './switchboard.ts';
 
 const lease = (epoch: number): Lease => ({
@@ -33,4 +33,15 @@ it('A11 a Mac that reconnects while its old lease is being confirmed keeps the r
   asked.resolve(false);
   expect(await confirmed).toBe(true);
   expect(await new LeaseFence(lease(1), { isCurrent: () => true, confirm }).confirm()).toBe(false);
+});
+
+it('the age of a lease counts from its first use', () => {
+  let now = 100;
+  const ages = new LeaseAges({ monotonic: () => now });
+  const first = lease(1);
+  expect(ages.ageMs(first)).toBe(0);
+  ages.used(first);
+  now = 150;
+  ages.used(first);
+  expect([ages.ageMs(first), ages.ageMs(lease(2))]).toEqual([50, 0]);
 });

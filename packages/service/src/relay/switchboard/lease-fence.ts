@@ -1,3 +1,5 @@
+import type { Clock } from '@footbridge/runtime/clock';
+
 import type { Host } from '../../platform/host.ts';
 import type { Lease, Switchboard } from './switchboard.ts';
 
@@ -40,6 +42,26 @@ export class LeaseFence {
       // The Mac may have reconnected in the meantime.
       if (lease === this.#lease) return false;
     }
+  }
+}
+
+/** How long a room has worked under each lease: calls that began before may be in flight for some time after its first use. */
+export class LeaseAges {
+  readonly #firstUsedAt = new WeakMap<Lease, number>();
+  readonly #clock: Pick<Clock, 'monotonic'>;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  used(lease: Lease): void {
+    if (!this.#firstUsedAt.has(lease)) this.#firstUsedAt.set(lease, this.#clock.monotonic());
+  }
+
+  /** 0 for a lease that was not used. */
+  ageMs(lease: Lease): number {
+    const now = this.#clock.monotonic();
+    return now - (this.#firstUsedAt.get(lease) ?? now);
   }
 }
 
