@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 
-import { BUNDLES, writeBundles } from '@footbridge/testkit/bundles';
+import { BUNDLES } from '@footbridge/testkit/bundles';
 
 import { check } from './check.ts';
 import { forgetRuns, printContract, reportOf } from './contract.ts';
 import { prepareOtherNode, withNodeFirst } from './other-node.ts';
+import { writeBundles } from './write-bundles.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

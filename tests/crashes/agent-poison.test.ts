@@ -44,7 +44,7 @@ async function messageOf(service: Service, direction: string): Promise<{ id: str
   return message;
 }
 
-describe('a message that ends the agent twice', () => {
+describe.concurrent('a message that ends the agent twice', () => {
   it('I10 is set aside when it is received; the others go on, and it can be read again', async (test) => {
     const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { agent: endsAt(POISON) });
     await say(agent, PHONE, `${POISON} 1`);

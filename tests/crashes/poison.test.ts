@@ -1,8 +1,7 @@
 import { endsAt } from '@footbridge/testkit/fatal-text';
 import { until } from '@footbridge/testkit/until';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { createCleanup } from '@footbridge/testkit/cleanup';
 import { cleanupOf, PHONE } from './crash-setup.ts';
 import {
   counted,
@@ -16,16 +15,13 @@ import {
   WITHIN,
 } from './poison-setup.ts';
 
-const cleanup = createCleanup();
-afterEach(() => cleanup.run());
-
 const file = (name: string) => ({
   name,
   mime: 'text/plain',
   base64: Buffer.from('harmless bytes').toString('base64'),
 });
 
-describe('a message that ends the service twice', () => {
+describe.concurrent('a message that ends the service twice', () => {
   it('I10 is set aside when it is inbound; the others go on, and it can be sent again', async (test) => {
     const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { service: endsAt(POISON) });
     const { guid } = await agent.say(PHONE, { text: `${POISON} 1` });
@@ -46,20 +42,20 @@ describe('a message that ends the service twice', () => {
     await until(() => texts(crm).includes(`${POISON} 1`), WITHIN);
   }, 300_000);
 
-  it.each([
+  it.for([
     ['its sender', `${POISON}@example.com`, {}],
     ['the name of its file', PHONE, { attachments: [file(`${POISON}.txt`)] }],
-  ])(
+  ] as const)(
     'I10 does not keep the service from the others when %s ends it',
-    async (_, sender, more) => {
-      const { crm, service, agent, supervised } = await setUp(cleanup, { service: endsAt(POISON) });
+    { timeout: 300_000 },
+    async ([, sender, more], test) => {
+      const { crm, service, agent, supervised } = await setUp(cleanupOf(test), { service: endsAt(POISON) });
       await agent.say(sender, { text: 'poisonous', ...more });
       await agent.say('+14155550199', { text: 'harmless' });
       await until(() => texts(crm).includes('harmless'), WITHIN);
       await shownAsIssue(service, /^1 (message is set aside|file is stored unexamined): /);
       expect(supervised.ends).toBe(2);
     },
-    300_000,
   );
 
   it('I10 is reported as failed when it is a webhook; the others go on, and the CRM can send it again', async (test) => {

@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { BUNDLES, bundleOf } from '@footbridge/testkit/bundles';
+import { createCleanup, tempDir } from '@footbridge/testkit/cleanup';
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { BUNDLES, bundleOf, writeBundles } from './bundles.ts';
-import { createCleanup, tempDir } from './cleanup.ts';
+import { writeBundles } from './write-bundles.ts';
 
 const cleanup = createCleanup();
 afterEach(() => {
