@@ -1,3 +1,4 @@
+import type { MessageContent } from '@footbridge/testkit/agent';
 import { endsAt } from '@footbridge/testkit/fatal-text';
 import { until } from '@footbridge/testkit/until';
 import { describe, expect, it } from 'vitest';
@@ -42,10 +43,10 @@ describe.concurrent('a message that ends the service twice', () => {
     await until(() => texts(crm).includes(`${POISON} 1`), WITHIN);
   }, 300_000);
 
-  it.for([
+  it.for<[what: string, sender: string, more: Omit<MessageContent, 'text'>]>([
     ['its sender', `${POISON}@example.com`, {}],
     ['the name of its file', PHONE, { attachments: [file(`${POISON}.txt`)] }],
-  ] as const)(
+  ])(
     'I10 does not keep the service from the others when %s ends it',
     { timeout: 300_000 },
     async ([, sender, more], test) => {
