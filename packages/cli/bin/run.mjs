@@ -1,2 +1,0 @@
-// Runs the command line in this process.
-import '../src/main.ts';
