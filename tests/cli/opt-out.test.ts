@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { LOCATION, OTHER_LOCATION, PHONE, TestBridge } from '../contract/test-bridge.ts';
 import { runCli } from './run-cli.ts';
+import { runForLines } from './run-in-process.ts';
 
 const BIN = join(import.meta.dirname, '../../packages/cli/bin/footbridge');
 
@@ -21,13 +22,12 @@ async function start() {
   cleanup.add(() => bridge.stop());
   const folder = await tempDir(cleanup);
   const { operatorUrl, operatorToken } = bridge.bridge;
+  const env = { FOOTBRIDGE_OPERATOR_URL: operatorUrl, OPERATOR_TOKEN: operatorToken };
+  /** In a process of its own when it reads standard input or exports, because both use the streams of the process. */
   const run = (args: string[], input = '') =>
-    runCli(
-      ['opt-out', ...args],
-      folder,
-      { FOOTBRIDGE_OPERATOR_URL: operatorUrl, OPERATOR_TOKEN: operatorToken },
-      input,
-    );
+    input === '' && args[0] !== 'export'
+      ? runForLines(['opt-out', ...args], { env })
+      : runCli(['opt-out', ...args], folder, env, input);
   const file = async (content: string) => {
     const path = join(folder, 'list');
     await writeFile(path, content);

@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import type { Io } from '@footbridge/cli/io';
 import { run } from '@footbridge/cli/run';
 
+import type { Ended } from './run-cli.ts';
+
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -37,6 +39,12 @@ export async function runInProcess(args: readonly string[], surroundings: Surrou
   const io = recordedIo(surroundings);
   const code = await run(args, io);
   return { code, ...io.written };
+}
+
+/** The same, with the objects that it printed unless its usage was wrong. */
+export async function runForLines(args: readonly string[], surroundings: Surroundings): Promise<Ended> {
+  const ran = await runInProcess(args, surroundings);
+  return { ...ran, lines: ran.code === 2 ? [] : jsonLines(ran.stdout) };
 }
 
 /** The objects that a command printed as JSON, one per line. */

@@ -13,7 +13,7 @@ import type { Manifest } from '../../packages/maintenance/src/backup-records.ts'
 import { MaintenanceError } from '../../packages/maintenance/src/maintenance-error.ts';
 import { openSnapshot } from '../../packages/maintenance/src/open-snapshot.ts';
 import { createSealed, keyFrom } from '../../packages/maintenance/src/sealed-file.ts';
-import { runInProcess, jsonLines } from '../cli/run-in-process.ts';
+import { runForLines } from '../cli/run-in-process.ts';
 import type { Ended } from '../cli/run-cli.ts';
 
 export const KEY = 'the passphrase of a backup';
@@ -43,10 +43,8 @@ export function depsOf(env: Record<string, string>): BackupDeps {
 }
 
 /** Runs `footbridge` in this process. The maintenance program is a process that it starts. */
-export async function runCommand(args: readonly string[], env: Record<string, string>): Promise<Ended> {
-  const ran = await runInProcess(args, { env: { ...compileCache(), ...env } });
-  return { ...ran, lines: ran.code === 2 ? [] : jsonLines(ran.stdout) };
-}
+export const runCommand = (args: readonly string[], env: Record<string, string>): Promise<Ended> =>
+  runForLines(args, { env: { ...compileCache(), ...env } });
 
 /** Writes a backup whose key is right, and returns its path. */
 export async function sealedBackup(file: string, manifest: Manifest): Promise<string> {
