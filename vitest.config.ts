@@ -34,7 +34,6 @@ const ALONE = [
   'tests/siege/memory.test.ts',
 ];
 
-const cores = availableParallelism();
 const project = (name: string, include: string[], exclude: string[], more: object = {}) => ({
   extends: true as const,
   test: { name, include, exclude: [...configDefaults.exclude, ...exclude], ...more },
@@ -45,7 +44,7 @@ export default defineConfig({
     globalSetup: 'tests/global-setup.ts',
     pool: 'forks',
     // Most of the time the tests wait: for sockets, processes and deadlines.
-    maxWorkers: 2 * cores,
+    maxWorkers: 2 * availableParallelism(),
     // Far longer than any test takes, even on a busy machine: only a test that hangs reaches it.
     testTimeout: 300_000,
     hookTimeout: 300_000,
@@ -61,11 +60,8 @@ export default defineConfig({
       project('unit', ['{packages,scripts}/**/*.test.ts'], [...HEAVY, ...ALONE], { isolate: false }),
       project('programs', ['tests/**/*.test.ts'], [...HEAVY, ...ALONE], { isolate: false }),
       project('alone', ALONE, HEAVY),
-      project('heavy', HEAVY, [], {
-        sequence: { groupOrder: 1 },
-        // Each uses half a core on average, and occasionally whole cores.
-        maxWorkers: Math.ceil(1.5 * cores),
-      }),
+      // After the others, which leave no processor idle.
+      project('heavy', HEAVY, [], { sequence: { groupOrder: 1 } }),
     ],
   },
 });
