@@ -6,7 +6,7 @@ import { systemClock } from '@footbridge/runtime/clock';
 import type { Clock } from '@footbridge/runtime/clock';
 import { createLog } from '@footbridge/runtime/log';
 import { createBridge } from '@footbridge/service/compose';
-import type { Bridge } from '@footbridge/service/compose';
+import type { Bridge, Overrides } from '@footbridge/service/compose';
 import { loadConfig } from '@footbridge/service/config';
 import { openDatabase } from '@footbridge/service/platform/sql/open-database';
 
@@ -30,10 +30,14 @@ const migratedFile = () =>
     return content;
   })());
 
+export interface StartOptions extends Pick<Overrides, 'placeListener'> {
+  readonly clock?: Clock | undefined;
+}
+
 /** The whole service in this process, on free ports and in a new folder, configured by environment variables. */
 export async function startBridge(
   env: Record<string, string> = {},
-  { clock = systemClock }: { clock?: Clock | undefined } = {},
+  { clock = systemClock, placeListener }: StartOptions = {},
 ): Promise<RunningBridge> {
   const dataDir = mkdtempSync(join(tmpdir(), 'footbridge-'));
   const logs: string[] = [];
@@ -55,7 +59,7 @@ export async function startBridge(
     ...env,
   });
   const log = createLog('debug', { destination: { write: (line) => void logs.push(line) } });
-  const bridge = await createBridge(config, { log, clock });
+  const bridge = await createBridge(config, { log, clock, placeListener });
   return {
     ...bridge,
     logs,

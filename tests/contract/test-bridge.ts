@@ -1,7 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 
 import type { SendFrame } from '@footbridge/protocol/frames';
@@ -12,6 +13,7 @@ import { signedRequest } from '@footbridge/testkit/keys';
 import type { SigningKey } from '@footbridge/testkit/keys';
 import { activate, connectMac } from '@footbridge/testkit/mac';
 import type { Mac, MacOptions } from '@footbridge/testkit/mac';
+import { seeded } from '@footbridge/testkit/seeded';
 import { SkippingClock } from '@footbridge/testkit/skipping-clock';
 import { until } from '@footbridge/testkit/until';
 import { afterAll, afterEach } from 'vitest';
@@ -23,6 +25,8 @@ import { checkOperatorResponse } from '../operator-responses.ts';
 export const LOCATION = 'locAAAAAAAAAAAAAAAA1';
 export const OTHER_LOCATION = 'locBBBBBBBBBBBBBBBB2';
 export const PHONE = '+14155550100';
+/** Every service calls the listeners of an occurrence in another order. A seed that failed is repeated with `LISTENER_SEED`. */
+const LISTENER_SEED = Number(process.env['LISTENER_SEED'] ?? randomInt(2 ** 31));
 /** A webhook that is accepted. */
 export const GOOD = {
   locationId: LOCATION,
@@ -74,6 +78,7 @@ export class TestBridge {
   readonly crm: Crm;
   /** The time of the service and of the CRM. */
   readonly clock: SkippingClock;
+  readonly #random = seeded(LISTENER_SEED);
   readonly #env: Record<string, string>;
   readonly #cleanup = createCleanup();
   readonly #macs: Mac[] = [];
@@ -119,7 +124,10 @@ export class TestBridge {
   async #open(): Promise<void> {
     const DATA_DIR = this.#env['DATA_DIR'] ?? (await tempDir(this.#cleanup));
     Object.assign(this.#env, { DATA_DIR });
-    this.#bridge = await startBridge(this.#env, { clock: this.clock });
+    this.#bridge = await startBridge(this.#env, {
+      clock: this.clock,
+      placeListener: (count) => Math.floor(this.#random() * (count + 1)),
+    });
     this.crm.bridgeUrl = this.#bridge.url;
   }
 
@@ -383,7 +391,10 @@ export const bridgesWithMac = (): StartBridge => bridgesWith((bridge) => bridge.
 function bridgesWith(joinMac: (bridge: TestBridge) => Promise<Mac | undefined>): StartBridge {
   const cleanup = createCleanup();
   let shared: { bridge: TestBridge; mac: Mac | undefined } | undefined;
-  afterEach(() => cleanup.run());
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') process.stderr.write(`LISTENER_SEED=${LISTENER_SEED}\n`);
+    return cleanup.run();
+  });
   afterAll(() => shared?.bridge.stop());
 
   async function start(options: TestBridgeOptions): Promise<{ bridge: TestBridge; mac: Mac | undefined }> {

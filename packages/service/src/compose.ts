@@ -53,6 +53,7 @@ import { sessionRoutes, signInRoute } from './platform/operator/session-routes.t
 import { tokensRoutes } from './platform/operator/tokens-routes.ts';
 import { refuseInterruptedRestore } from './platform/restore-marker.ts';
 import { Slot } from './platform/extension-points.ts';
+import type { PlaceListener } from './platform/extension-points.ts';
 import { logDatabase } from './platform/sql/log-database.ts';
 import { openDatabase } from './platform/sql/open-database.ts';
 import { databaseOf } from './platform/sql/settings.ts';
@@ -103,6 +104,8 @@ export interface Overrides {
   readonly clock?: Clock;
   /** Warnings about the settings; the diagnosis also shows them to the operator. */
   readonly warnings?: readonly string[];
+  /** For tests that shuffle the listeners of an occurrence. */
+  readonly placeListener?: PlaceListener | undefined;
 }
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
@@ -119,7 +122,7 @@ const ENGINES_MS = 1000;
 /** The composition root: the only place that names engines and wires the parts together. */
 export async function createBridge(
   config: Config,
-  { log, clock = systemClock, warnings = [] }: Overrides,
+  { log, clock = systemClock, warnings = [], placeListener }: Overrides,
 ): Promise<Bridge> {
   const life = new Lifecycle(
     (name, error) => log.error({ event: 'service.close_failed', part: name, err: error }, 'part not closed'),
@@ -128,7 +131,7 @@ export async function createBridge(
   try {
     const clockGuard = lateClockGuard({ clock, log });
     return await compose(
-      { config, log, clock, life, metrics: createMetrics(version), node: randomUUID() },
+      { config, log, clock, life, metrics: createMetrics(version), node: randomUUID(), placeListener },
       clockGuard,
       warnings,
     );
@@ -146,6 +149,7 @@ interface Context {
   readonly life: Lifecycle;
   readonly metrics: Metrics;
   readonly node: string;
+  readonly placeListener: PlaceListener | undefined;
 }
 
 /** Opens the parts in order of dependency. They close in reverse: listeners, Macs, calls in flight, switchboard, Redis, SQL. */
@@ -218,6 +222,7 @@ async function compose(
     limits,
     auditLog: audit,
     failpoint,
+    placeListener: context.placeListener,
     mayDelete: clockGuard.mayDelete,
     isSingleNode,
     publicUrl: () => address.url,

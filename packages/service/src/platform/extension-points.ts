@@ -31,6 +31,9 @@ export class Slot<T> {
   }
 }
 
+/** For tests: returns where the next listener goes, after `count` of them or among them. */
+export type PlaceListener = (count: number) => number;
+
 /**
  * Something that happens in a room. Its listeners are called at once, in no particular order. They decide nothing: a room behaves the same
  * without them, and when one of them fails.
@@ -39,14 +42,16 @@ export class Occurrence<What extends readonly unknown[]> {
   readonly #listeners: ((...what: What) => void)[] = [];
   readonly #name: string;
   readonly #log: Log;
+  readonly #place: PlaceListener;
 
-  constructor(name: string, log: Log) {
+  constructor(name: string, { log, placeListener }: { log: Log; placeListener?: PlaceListener | undefined }) {
     this.#name = name;
     this.#log = log;
+    this.#place = placeListener ?? ((count) => count);
   }
 
   listen(listener: (...what: What) => void): void {
-    this.#listeners.push(listener);
+    this.#listeners.splice(this.#place(this.#listeners.length), 0, listener);
   }
 
   happened(...what: What): void {

@@ -6,6 +6,7 @@ import type { Lifecycle } from '@footbridge/runtime/lifecycle';
 import type { Log } from '@footbridge/runtime/log';
 import type { FastifyInstance } from 'fastify';
 
+import type { PlaceListener } from './extension-points.ts';
 import type { Broadcast } from './changes/broadcast.ts';
 import type { Changes } from './changes/changes.ts';
 import type { Check } from './findings.ts';
@@ -58,6 +59,8 @@ export interface Host {
   readonly auditLog: Audit;
   /** For tests that end the process at a certain place. */
   readonly failpoint: Failpoint | undefined;
+  /** For tests that shuffle the listeners of an occurrence. */
+  readonly placeListener: PlaceListener | undefined;
   /** Resolves with whether expired data may be deleted: not while the clock is wrong. */
   readonly mayDelete: () => Promise<boolean>;
   /** No other node shares the database. */

@@ -105,7 +105,7 @@ export function openInbound(
   });
 
   const gate = new Slot<Gate>('inbound.gate', OPEN);
-  const delivered: InboundRoom['delivered'] = new Occurrence('inbound.delivered', host.log);
+  const delivered: InboundRoom['delivered'] = new Occurrence('inbound.delivered', host);
   let gated: Deliver | undefined;
   const deliver: Deliver = async (lease, frame) => {
     const ack = await inbound.deliver(lease, frame);

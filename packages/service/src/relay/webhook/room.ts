@@ -78,8 +78,8 @@ export async function openWebhook(
   const optOuts = new Slot<IsSuppressed>('webhook.optOuts', NOBODY);
   const appEvents: WebhookRoom['appEvents'] = new Map();
   const isForeignApp: WebhookRoom['isForeignApp'] = new Slot('webhook.isForeignApp', () => false);
-  const forwarded: WebhookRoom['forwarded'] = new Occurrence('webhook.forwarded', log);
-  const handled: WebhookRoom['handled'] = new Occurrence('webhook.handled', log);
+  const forwarded: WebhookRoom['forwarded'] = new Occurrence('webhook.forwarded', host);
+  const handled: WebhookRoom['handled'] = new Occurrence('webhook.handled', host);
   /** Webhooks whose signature header is known but whose signature no key verifies. */
   const badSignatures = new RecentOccurrences(() => clock.now(), QUARTER_HOUR_MS);
   const receive = receiveWebhook({
