@@ -29,7 +29,8 @@ import type { MacSocket } from './mac-socket.ts';
 import { PacedClosing } from './paced-closing.ts';
 import type { MACS } from './settings.ts';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'host' | 'frameMemory'>, ValuesOf<typeof MACS> {
+export interface GatewayDeps
+  extends Omit<SessionDeps, 'host' | 'silent' | 'frameMemory'>, ValuesOf<typeof MACS> {
   readonly deviceAuth: Pick<DeviceAuth, 'authenticate' | 'confirm' | 'retain' | 'release' | 'onStatusChange'>;
   readonly claims: Pick<LocationClaims, 'claim' | 'mayServe'>;
   readonly lastSeen: Pick<LastSeen, 'note' | 'versions'>;
@@ -59,7 +60,6 @@ const REGISTER_MS = 10_000;
 /** Share of the drain time for starting to close sessions; the rest is for closing handshakes. */
 const DRAIN_SHARE = 0.7;
 const DRAIN_STEP_MS = 20;
-const SILENCE_CHECK_MS = 200;
 const EXPIRE_MS = 10_000;
 const HANDSHAKES_MS = 500;
 const SHUTTING_DOWN = [CLOSE.goingAway, 'this node is shutting down; come back'] as const;
@@ -78,7 +78,7 @@ class Gateway implements MacGateway, SessionHost {
   readonly #slotOf = new WeakMap<MacSession, () => void>();
   readonly #wheel: HeartbeatWheel<MacSession>;
   readonly #slow = new SlowReaders();
-  readonly #silent = new SilentMacs<MacSession>();
+  readonly #silent: SilentMacs<MacSession>;
   readonly #closing: PacedClosing;
   /** Sessions that have not registered yet, with their deadlines, earliest first. */
   readonly #unregistered = new Map<MacSession, number>();
@@ -92,6 +92,7 @@ class Gateway implements MacGateway, SessionHost {
   constructor(deps: GatewayDeps) {
     const { deviceAuth, clock, changes } = deps;
     this.#deps = deps;
+    this.#silent = new SilentMacs(clock);
     this.#sessionDeps = {
       switchboard: deps.switchboard,
       deviceAuth,
@@ -106,6 +107,7 @@ class Gateway implements MacGateway, SessionHost {
       clock,
       log: deps.log,
       host: this,
+      silent: this.#silent,
       mirrorSent: deps.mirrorSent,
     };
     this.#sockets = new Slots({ total: deps.maxSessions, perDevice: MAC_BUDGET.socketsPerDevice });
@@ -114,7 +116,7 @@ class Gateway implements MacGateway, SessionHost {
     this.#closing = new PacedClosing(clock);
     this.#undo = [
       every(clock, this.#wheel.tickMs, () => this.#tick()),
-      every(clock, SILENCE_CHECK_MS, () => this.#silent.check(clock.monotonic())),
+      this.#silent.stop,
       every(clock, EXPIRE_MS, () => deps.ledger.expire()),
       deviceAuth.onStatusChange(() => this.#checkStatuses()),
       changes.listen('location', (subject) => void this.#checkOwners(subject)),
@@ -229,15 +231,10 @@ class Gateway implements MacGateway, SessionHost {
     this.#slow.watch(session, this.#deps.clock.monotonic());
   }
 
-  unconfirmed(session: MacSession): void {
-    this.#silent.watch(session, this.#deps.clock.monotonic());
-  }
-
   left(session: MacSession): void {
     this.#slotOf.get(session)?.();
     this.#wheel.delete(session);
     this.#slow.forget(session);
-    this.#silent.forget(session);
     this.#deps.deviceAuth.release(session.device);
     this.#deps.lastSeen.note(session.device.deviceRow);
   }

@@ -47,7 +47,7 @@ import {
 import type { CloseReason } from './close-reasons.ts';
 import { ExtraFrames, readMacFrame, ReceiveWindow, WINDOW } from './receive-window.ts';
 import type { FrameMemory } from './receive-window.ts';
-import type { Beating, Confirming, Reader } from './watch-macs.ts';
+import type { Beating, Confirming, Reader, SilentMacs } from './watch-macs.ts';
 import type { MacSocket, SocketOwner } from './mac-socket.ts';
 import { ReachRequests } from './reach-requests.ts';
 import { UnconfirmedSends } from './unconfirmed-sends.ts';
@@ -58,8 +58,6 @@ export interface SessionHost {
   registrationEnded(session: MacSession): void;
   /** The socket has buffered bytes that the Mac has not read. */
   unsent(session: MacSession): void;
-  /** A frame was written that the Mac has to confirm. */
-  unconfirmed(session: MacSession): void;
   left(session: MacSession): void;
   closeSocket(socket: MacSocket, code: CloseCode, reason: string): void;
   /** The connection is closed. */
@@ -92,6 +90,7 @@ export interface SessionDeps {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly log: Log;
   readonly host: SessionHost;
+  readonly silent: Pick<SilentMacs<MacSession>, 'watch' | 'forget'>;
   /** Whether the service accepts messages that the owner of a Mac types. */
   readonly mirrorSent: boolean;
 }
@@ -279,7 +278,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
   writeAgain(entry: LedgerEntry): void {
     const { frame, isRepeated } = entry;
     if (this.#put({ ...frame, again: true }) === undefined) return;
-    this.#deps.host.unconfirmed(this);
+    this.#deps.silent.watch(this);
     this.#deps.events.repeated();
     // Recorded once per frame: a Mac that keeps reconnecting must not fill the database (T53).
     if (!isRepeated) this.#deps.journal.step(frame.requestId, 'written', { detail: { again: true } });
@@ -391,7 +390,7 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     if (bytes === undefined) return false;
     if (this.#unconfirmed !== undefined) {
       this.#unconfirmed.add(frame, bytes);
-      this.#deps.host.unconfirmed(this);
+      this.#deps.silent.watch(this);
     }
     return true;
   }
@@ -513,8 +512,9 @@ export class MacSession implements MacConnection, SocketOwner, Beating, Reader, 
     this.#early = undefined;
     this.#unconfirmed?.close();
     this.#stateReport = undefined;
-    const { host, log, switchboard, events } = this.#deps;
+    const { host, silent, log, switchboard, events } = this.#deps;
     host.registrationEnded(this);
+    silent.forget(this);
     host.left(this);
     const lease = this.#lease;
     log.info(

@@ -1,3 +1,4 @@
+import { FakeClock } from '@footbridge/testkit/fake-clock';
 import * as fc from 'fast-check';
 import { describe, expect, it, beforeEach } from 'vitest';
 
@@ -101,13 +102,17 @@ class TestMac {
 describe('Macs that do not confirm', () => {
   let mac: TestMac;
   let macs: SilentMacs<TestMac>;
+  let now: number;
+  /** Its timers never run: the tests say when to check, also late as after a stall. */
+  const clock = { monotonic: () => now, after: () => () => {} };
   const check = (...times: number[]) => {
-    for (const time of times) macs.check(time);
+    for (now of times) macs.check();
   };
   beforeEach(() => {
+    now = 0;
     mac = new TestMac();
-    macs = new SilentMacs();
-    macs.watch(mac, 0);
+    macs = new SilentMacs(clock);
+    macs.watch(mac);
   });
 
   it('M10 a silent Mac is pinged, and disconnected when it does not respond', () => {
@@ -123,7 +128,18 @@ describe('Macs that do not confirm', () => {
     expect(mac.calls).toEqual(['probe', 'silent']);
   });
 
-  it('M10 stay as long as they show any sign of life', () => {
+  it('M10 Macs are checked by a timer until it is stopped', async () => {
+    const timer = new FakeClock();
+    const watched = new SilentMacs<TestMac>(timer);
+    watched.watch(mac);
+    await timer.advance(UNCONFIRMED_MS + 500);
+    expect(mac.calls).toEqual(['probe']);
+    watched.stop();
+    await timer.advance(2 * PROBE_MS);
+    expect(mac.calls).toEqual(['probe']);
+  });
+
+  it('M10 a Mac stays as long as it shows any sign of life', () => {
     for (let time = 0; time < 60_000; time += UNCONFIRMED_MS) {
       mac.signsOfLife++;
       check(time, time + UNCONFIRMED_MS - 1);
@@ -139,7 +155,7 @@ describe('Macs that do not confirm', () => {
     expect(mac.calls).toEqual([]);
   });
 
-  it('M10 have time to answer after the service itself was stalled', () => {
+  it('M10 a Mac has time to answer after the service itself was stalled', () => {
     check(60_000, 60_100, 60_200);
     expect(mac.calls).toEqual(['probe']);
     check(120_000);

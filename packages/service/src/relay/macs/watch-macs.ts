@@ -1,3 +1,6 @@
+import { every } from '@footbridge/runtime/clock';
+import type { Clock } from '@footbridge/runtime/clock';
+
 /** A member of the wheel. `slot` is managed by the wheel. */
 export interface Beating {
   slot: number;
@@ -87,6 +90,8 @@ interface Watch {
   isOverdue: boolean;
 }
 
+const SILENCE_CHECK_MS = 200;
+
 const watchOf = (mac: Confirming, now: number): Watch => ({
   signsOfLife: mac.signsOfLife,
   since: now,
@@ -100,17 +105,26 @@ const watchOf = (mac: Confirming, now: number): Watch => ({
  */
 export class SilentMacs<Mac extends Confirming> {
   readonly #watched = new Map<Mac, Watch>();
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** Stops watching. */
+  readonly stop: () => void;
+
+  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
+    this.#clock = clock;
+    this.stop = every(clock, SILENCE_CHECK_MS, () => this.check());
+  }
 
   /** A frame was written to this Mac. */
-  watch(mac: Mac, now: number): void {
-    if (!this.#watched.has(mac)) this.#watched.set(mac, watchOf(mac, now));
+  watch(mac: Mac): void {
+    if (!this.#watched.has(mac)) this.#watched.set(mac, watchOf(mac, this.#clock.monotonic()));
   }
 
   forget(mac: Mac): void {
     this.#watched.delete(mac);
   }
 
-  check(now: number): void {
+  check(): void {
+    const now = this.#clock.monotonic();
     for (const [mac, watch] of this.#watched) {
       if (!mac.hasUnconfirmed) {
         this.#watched.delete(mac);
