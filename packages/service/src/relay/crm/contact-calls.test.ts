@@ -51,7 +51,7 @@ function setUp(text: string, { status = 200, callsPer10Sec = 90 } = {}) {
 }
 
 describe('a contact', () => {
-  it('I2 a contact is searched by number or email address', async () => {
+  it('I2 a contact is searched for by number or email address', async () => {
     const { calls, requests } = setUp(contact({}));
     expect(await calls.find('loc', '+14155550100', {})).toEqual(succeeded('c1'));
     expect(await calls.find('loc', 'jo@example.com', {})).toEqual(succeeded('c1'));
@@ -62,14 +62,14 @@ describe('a contact', () => {
   });
 
   it.each(['{"contact":null}', '{}', '', contact({ id: '' }), contact({ locationId: 'another' })])(
-    'I2 is not found in %j',
+    'I2 a contact is not found in %j',
     async (text) => {
       expect(await setUp(text).calls.find('loc', '+14155550100', {})).toEqual(succeeded(undefined));
     },
   );
 
   it.each(['<!doctype html><title>Maintenance</title>', 'null', '[]'])(
-    'I2 is unknown after a 200 with %j, which is not a response of the CRM',
+    'I2 whether a contact exists is unknown after a 200 with %j, which is not from the CRM',
     async (text) => {
       const { calls } = setUp(text);
       const unusable = { kind: 'empty', retryable: true, status: 200 };
@@ -131,17 +131,23 @@ describe('the phone of a contact', () => {
       expect(await setUp(contact(fields)).lookUp('loc', 'c1')).toBeUndefined();
   });
 
-  it.each(['a/b', '../x', 'a?b#c', '%2e%2e', '\u0000'])('W7 keeps id %j in one segment', async (id) => {
-    const { lookUp, requests } = setUp(contact({ phone: '+14155550100' }));
-    await lookUp('loc', id);
-    expect(requests).toEqual([`GET /contacts/${encodeURIComponent(id)}`]);
-  });
+  it.each(['a/b', '../x', 'a?b#c', '%2e%2e', '\u0000'])(
+    'W7 the id %j stays in one path segment',
+    async (id) => {
+      const { lookUp, requests } = setUp(contact({ phone: '+14155550100' }));
+      await lookUp('loc', id);
+      expect(requests).toEqual([`GET /contacts/${encodeURIComponent(id)}`]);
+    },
+  );
 
-  it.each(['.', '..', '\ud800', 'x'.repeat(257)])('W7 is not requested for id %j', async (id) => {
-    const { lookUp, requests } = setUp(contact({ phone: '+14155550100' }));
-    expect(await lookUp('loc', id)).toBeUndefined();
-    expect(requests).toEqual([]);
-  });
+  it.each(['.', '..', '\ud800', 'x'.repeat(257)])(
+    'W7 the phone is not requested for the id %j',
+    async (id) => {
+      const { lookUp, requests } = setUp(contact({ phone: '+14155550100' }));
+      expect(await lookUp('loc', id)).toBeUndefined();
+      expect(requests).toEqual([]);
+    },
+  );
 
   it('W7 the phone is available while statuses use up the rate limit', async () => {
     const { lookUp, requests, sendStatus, clock } = setUp(contact({ phone: '+14155550100' }), {

@@ -88,7 +88,7 @@ function setUp(
 }
 
 describe('one attempt', () => {
-  it('sends one request, whatever the response', async () => {
+  it('an attempt sends one request, whatever the response', async () => {
     for (const one of [response(200), response(401), response(429), response(503), response(404), LOST]) {
       const { attempt, sent, clock } = setUp([one]);
       await attempt();
@@ -97,7 +97,7 @@ describe('one attempt', () => {
     }
   });
 
-  it('I7 carries the token and Version, and goes to the configured host', async () => {
+  it('I7 an attempt carries the token and Version, and goes to the configured host', async () => {
     const { attempt, sent } = setUp([response(200)]);
     expect(await attempt()).toEqual({ ok: true, value: '{}' });
     expect(sent[0]).toMatchObject({
@@ -126,7 +126,7 @@ describe('one attempt', () => {
     expect(await attempt({ fence: async () => true })).toMatchObject({ ok: true });
   });
 
-  it('A11 checks the lease after the wait for the rate limit', async () => {
+  it('A11 an attempt checks the lease after the wait for the rate limit', async () => {
     const { attempt, clock, sent } = setUp([response(200)], {}, 1);
     await attempt();
     let isHeld = true;
@@ -150,7 +150,7 @@ describe('one attempt', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('fails without a request when there is no token', async () => {
+  it('an attempt without a token fails and sends no request', async () => {
     for (const missing of ['none', 'reauth_required', 'unavailable'] as const) {
       const { attempt, sent } = setUp([response(200)], {
         bearer: async (): Promise<NoBearer> => ({ missing }),
@@ -160,13 +160,13 @@ describe('one attempt', () => {
     }
   });
 
-  it('returns the value that a rejection contains', async () => {
+  it('an attempt returns the value that a rejection contains', async () => {
     const { attempt } = setUp([response(400, { existing: 'x' })]);
     const readError = (text: string) => (JSON.parse(text) as { existing?: string }).existing;
     expect(await attempt({}, { readError })).toEqual({ ok: true, value: 'x' });
   });
 
-  it('names the network error of a lost response, and whether the request was sent', async () => {
+  it('an attempt names the network error of a lost response, and whether the request was sent', async () => {
     const { attempt } = setUp([{ status: 0, reason: 'network', sent: false, code: 'ECONNREFUSED' }]);
     expect(await attempt()).toMatchObject({ kind: 'network', code: 'ECONNREFUSED', inDoubt: false });
   });
@@ -189,7 +189,7 @@ describe('a call with its retries', () => {
   });
 
   it.each([[response(500)], [response(503)], [response(408)], [response(425)], [response(302)], [LOST]])(
-    'A11 is retried with growing delays after %o',
+    'A11 a call is retried with growing delays after %o',
     async (failure) => {
       const { call, clock, gaps, failures } = setUp([failure, failure, failure, response(200)]);
       const result = call();
@@ -249,7 +249,7 @@ describe('a call with its retries', () => {
   });
 
   it.each(['Invalid JWT', 'Invalid token: access token is invalid', 'The token has expired', ''])(
-    'A11 is repeated once with a renewed token after 401 %s',
+    'A11 a call is repeated once with a renewed token after 401 %s',
     async (message) => {
       const { call, sent, failures } = setUp([response(401, { message }), response(200)]);
       expect(await call()).toMatchObject({ ok: true });
@@ -277,7 +277,7 @@ describe('a call with its retries', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('A11 reads the message of the CRM before it is redacted', async () => {
+  it('A11 a call is classified by the message of the CRM before it is redacted', async () => {
     const body = JSON.stringify({ status: 'failed', error: { code: 'x', message: 'this message' } });
     const { call, clock } = setUp([TOO_NEW, response(200)]);
     const result = call(5, { body });
@@ -285,7 +285,7 @@ describe('a call with its retries', () => {
     expect(await result).toMatchObject({ ok: true });
   });
 
-  it('says that the CRM may have acted on a request whose response was lost', async () => {
+  it('a call is in doubt when its response was lost: the CRM may have acted on it', async () => {
     const { call, clock, failures } = setUp([LOST, response(200)]);
     const result = call();
     await clock.advance(1000);
@@ -294,7 +294,7 @@ describe('a call with its retries', () => {
   });
 
   it.each([408, 500, 502, 503, 504, 520, 522, 524])(
-    'I9 says after %d that the CRM may have acted on the request',
+    'I9 a call is in doubt after %d: the CRM may have acted on it',
     async (status) => {
       const { attempt } = setUp([response(status)]);
       expect(await attempt()).toMatchObject({ kind: 'http', retryable: true, inDoubt: true });
@@ -302,14 +302,14 @@ describe('a call with its retries', () => {
   );
 
   it.each([302, 400, 404, 422, 425, 429])(
-    'I9 says after %d that the CRM did not act on the request',
+    'I9 a call is not in doubt after %d: the CRM did not act on it',
     async (status) => {
       const { attempt } = setUp([response(status)]);
       expect(await attempt()).not.toHaveProperty('inDoubt', true);
     },
   );
 
-  it('I6 says how long ago the location accepted a change, whatever it has read since', async () => {
+  it('I6 a call returns how long ago the location accepted a change, whatever it has read since', async () => {
     const { attempt, clock } = setUp([response(200), response(200), response(500)]);
     await attempt();
     await clock.advance(60_000);
@@ -329,7 +329,7 @@ describe('a call with its retries', () => {
     expect(await result).toEqual({ ok: true, value: 'x' });
   });
 
-  it('sends nothing after it was cancelled', async () => {
+  it('a cancelled call sends nothing', async () => {
     const { call, clock, sent, cancel } = setUp([response(500)]);
     const result = call();
     await clock.advance(100);
@@ -339,7 +339,7 @@ describe('a call with its retries', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('a call has a reason without texts, tokens and numbers that were sent', async () => {
+  it('the reason of a failed call has no text, token or number that was sent', async () => {
     const body = JSON.stringify({ message: 'a secret text', contactId: 'contact-77' });
     const message =
       'Cannot store "a secret text" of contact-77 (+1 415 555 0100, jo@example.com) with token-1\u001b[2J\nnew line';
@@ -373,7 +373,7 @@ describe('many calls to the CRM', () => {
     await all;
   });
 
-  it('take precedence over 500 queued ones when they are urgent', async () => {
+  it('urgent calls take precedence over 500 queued ones', async () => {
     const { call, clock, failures } = setUp([response(200)], {}, 10);
     const queued = Array.from({ length: 509 }, () => call(1));
     await clock.advance(0);
@@ -383,7 +383,7 @@ describe('many calls to the CRM', () => {
     await Promise.all(queued);
   });
 
-  it('fail at once when 500 are queued', async () => {
+  it('a call fails at once when 500 are queued', async () => {
     const { call, clock, failures } = setUp([response(200)], {}, 1);
     const calls = Array.from({ length: 510 }, () => call(1));
     await clock.advance(0);
@@ -392,7 +392,7 @@ describe('many calls to the CRM', () => {
     await Promise.all(calls);
   });
 
-  it('calls are delayed for the whole location when the CRM asks for it', async () => {
+  it('all calls of a location wait when the CRM asks for it', async () => {
     const { call, clock, sent } = setUp([response(429, {}, { 'retry-after': '5' }), response(200)]);
     const first = call();
     await clock.advance(0);
@@ -404,7 +404,7 @@ describe('many calls to the CRM', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('stop after twenty failures in a row, except for one probe', async () => {
+  it('calls stop after twenty failures in a row, except for one probe', async () => {
     const responses = [...Array.from({ length: 20 }, () => response(500)), response(200)];
     const { call, clock, sent, failures } = setUp(responses);
     await Promise.all(Array.from({ length: 20 }, () => call(0)));
@@ -419,7 +419,7 @@ describe('many calls to the CRM', () => {
     expect(sent).toHaveLength(25);
   });
 
-  it('send one probe at a time, although the checks of their leases overlap', async () => {
+  it('one probe is sent at a time, although the lease checks of several calls overlap', async () => {
     const { attempt, sent, clock } = setUp([response(500)]);
     for (let failures = 0; failures < 20; failures++) await attempt();
     await clock.advance(10_000);
@@ -429,7 +429,7 @@ describe('many calls to the CRM', () => {
     expect(results.map((result) => 'kind' in result && result.kind)).toEqual(['http', 'circuit', 'circuit']);
   });
 
-  it('report when another call of the location succeeded', async () => {
+  it('a failed call reports when another call of the location succeeded', async () => {
     const { call, clock, failures, cancel } = setUp([response(500), response(200), response(500)]);
     const failing = call();
     await clock.advance(100);

@@ -28,7 +28,7 @@ export interface CrmCall<T> {
   /** A caller waits for the response, so this call takes precedence over others in the queue. */
   readonly isUrgent?: boolean;
   readonly maxBodyBytes?: number;
-  /** Reads a 2xx. `clockAheadMs` returns how far the CRM's clock is ahead of ours at least, by its `Date` header. */
+  /** Reads a 2xx. `clockAheadMs` returns a lower bound of how far the CRM's clock is ahead of ours, from its `Date` header. */
   readonly read: (text: string, status: number, clockAheadMs: () => number) => Attempt<T>;
   /** The status says enough: the body of a 2xx is not kept. */
   readonly discardsBody?: boolean;
@@ -37,8 +37,8 @@ export interface CrmCall<T> {
 }
 
 /**
- * One attempt of one call: a bearer token and `Version` on it, at most 90 in ten seconds and location, a circuit breaker per location.
- * A rejected token is renewed for the next attempt. Sends at most one request. Never rejects.
+ * Makes one attempt of a call, with a bearer token and `Version`. Each location has a limit of 90 calls in ten seconds and a circuit
+ * breaker. A rejected token is renewed for the next attempt. Sends at most one request. Never rejects.
  */
 export interface CrmClient {
   attempt<T>(call: CrmCall<T>, guard?: SendGuard): Promise<Attempt<T>>;
@@ -57,7 +57,7 @@ export interface CrmClientDeps {
 }
 
 const JSON_TYPE = 'application/json';
-/** A CRM without a `Date` header may have a clock that is wrong by this much: more than a wrong time zone. */
+/** The assumed clock error of a CRM that sends no `Date` header: more than a wrong time zone. */
 const MAX_CLOCK_BEHIND_MS = 86_400_000;
 /** Urgent calls are few and may always queue. */
 const MAX_QUEUED = 500;
@@ -252,7 +252,7 @@ export interface RecentCalls {
   readonly rejected: number;
   /** The HTTP status of the newest rejected call, or the reason why there was no response. */
   readonly lastResult: string | null;
-  /** The first of the rejections in a row that end the list. */
+  /** The oldest of the consecutive rejections at the end of the list. */
   readonly rejectedSince: number | null;
 }
 

@@ -4,18 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { redactMessage } from './failed-response.ts';
 
 describe('a redacted message of the CRM', () => {
-  it('a redacted message has no quotation of a text, whole or in part', () => {
+  it('a redacted message quotes no text, whole or in part', () => {
     const text = 'Dear Jo, the safe opens with swordfish';
     expect(redactMessage(`text "${text}" is refused`, [text])).toBe('text "…" is refused');
     expect(redactMessage('text "Dear Jo, the s..." is refused', [text])).toBe('text "…..." is refused');
     expect(redactMessage('nothing like "swordfish" here', [text])).toBe('nothing like "…" here');
   });
 
-  it('keeps words that only resemble the text', () => {
+  it('a redacted message keeps words that only resemble the text', () => {
     expect(redactMessage('Contact not found', ['Have you found my contact lens?'])).toBe('Contact not found');
   });
 
-  it('a redacted message never has eight characters in a row of what was sent', () => {
+  it('a redacted message never has eight consecutive characters of what was sent', () => {
     const text = fc.string({ minLength: 9, maxLength: 60 }).filter((one) => !one.includes('…'));
     fc.assert(
       fc.property(text, fc.nat(60), fc.nat(60), fc.string(), (secret, from, length, around) => {

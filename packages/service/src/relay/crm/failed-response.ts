@@ -47,7 +47,7 @@ function rateLimitInterval(headers: HttpResponse['headers']): number | undefined
 }
 
 const MAX_LENGTH = 160;
-/** This many characters in a row of what was sent are a quotation; fewer are common words. */
+/** This many consecutive characters of what was sent are a quotation; fewer are common words. */
 const MIN_QUOTATION = 8;
 /** A shorter text or line of a text is not a secret. */
 const MIN_SECRET = 4;

@@ -14,7 +14,7 @@ function enterAndLeave(throttle: LocationThrottle, isUrgent = false): void {
 }
 
 describe('the rate limit of a location', () => {
-  it('the rate limit never exceeds the limit as counted on arrival at the CRM, and sends all calls', async () => {
+  it('calls never exceed the limit as counted on arrival at the CRM, and all are sent', async () => {
     const call = fc.record({ gap: fc.nat(3000), toCrm: fc.nat(2000), back: fc.nat(2000) });
     await fc.assert(
       fc.asyncProperty(fc.array(call, { maxLength: 60 }), async (calls) => {
@@ -44,7 +44,7 @@ describe('the rate limit of a location', () => {
     );
   });
 
-  it('the rate limit waits for a response when calls in flight use up the limit', async () => {
+  it('a call waits for a response when calls in flight use up the limit', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 2);
     const sent: string[] = [];
@@ -58,7 +58,7 @@ describe('the rate limit of a location', () => {
     expect(sent).toEqual(['third']);
   });
 
-  it('serves the queue in order, and a cancelled call takes no slot', async () => {
+  it('queued calls are sent in order, and a cancelled one takes no slot', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 1);
     const sent: string[] = [];
@@ -81,7 +81,7 @@ describe('the rate limit of a location', () => {
     expect(await throttle.enter(false, stop.signal)).toBe(false);
   });
 
-  it('reserves a tenth for urgent calls, which go first', async () => {
+  it('a tenth of the limit is reserved for urgent calls, which go first', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 10);
     const sent: string[] = [];
@@ -98,7 +98,7 @@ describe('the rate limit of a location', () => {
     expect(sent).toEqual(['urgent', 'ordinary']);
   });
 
-  it('the rate limit does not let an urgent call wait behind an ordinary one', async () => {
+  it('an urgent call does not wait behind an ordinary one', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 20);
     const sent: string[] = [];
@@ -114,7 +114,7 @@ describe('the rate limit of a location', () => {
     expect(sent).toEqual(['urgent', 'ordinary']);
   });
 
-  it('the rate limit waits as long as the CRM asked', async () => {
+  it('calls wait as long as the CRM asked', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 90);
     throttle.pause(3000);
@@ -125,7 +125,7 @@ describe('the rate limit of a location', () => {
 });
 
 describe('the circuit breaker of a location', () => {
-  it('opens after twenty failures in a row', () => {
+  it('the circuit opens after twenty failures in a row', () => {
     const throttle = new LocationThrottle(new FakeClock(), 90);
     for (let failures = 0; failures < 19; failures++) throttle.failed();
     expect(throttle.blockedMs()).toBe(0);
@@ -136,7 +136,7 @@ describe('the circuit breaker of a location', () => {
     expect(throttle.blockedMs()).toBe(10_000);
   });
 
-  it('lets one probe through when its time is over, and closes when the probe succeeds', async () => {
+  it('an open circuit lets one probe through when its time is over, and closes when the probe succeeds', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 90);
     openCircuit(throttle);
@@ -150,7 +150,7 @@ describe('the circuit breaker of a location', () => {
     expect(throttle.blockedMs()).toBe(0);
   });
 
-  it('stays open longer after every failed probe, up to a minute', async () => {
+  it('the circuit stays open longer after every failed probe, up to a minute', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 90);
     openCircuit(throttle);
@@ -164,7 +164,7 @@ describe('the circuit breaker of a location', () => {
     expect(pauses).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
   });
 
-  it('closes on any response of the CRM', async () => {
+  it('the circuit closes on any response of the CRM', async () => {
     const clock = new FakeClock();
     const throttle = new LocationThrottle(clock, 90);
     openCircuit(throttle);
@@ -177,7 +177,7 @@ describe('the circuit breaker of a location', () => {
 });
 
 describe('throttles', () => {
-  it('exist once per location and are dropped when idle', async () => {
+  it('a location has one throttle, which is dropped when idle', async () => {
     const clock = new FakeClock();
     const throttles = new LocationThrottles(clock, 90);
     const first = throttles.of('first');

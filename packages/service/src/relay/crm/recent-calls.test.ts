@@ -12,7 +12,7 @@ function setUp() {
   return { calls, add };
 }
 
-it('counts inbound and status calls by location', () => {
+it('recent calls count inbound and status calls by location', () => {
   const { calls, add } = setUp();
   add(1, '200', '500');
   calls.add('loc', 'read_contact', '403');
@@ -34,7 +34,7 @@ it.each(['find_contact', 'create_contact'])(
   },
 );
 
-it('reports when the current run of rejections began, and the last rejection', () => {
+it('recent calls show when the current run of rejections began, and the last rejection', () => {
   const { calls, add } = setUp();
   add(1, '401');
   add(2, '200');
@@ -45,7 +45,7 @@ it('reports when the current run of rejections began, and the last rejection', (
   expect(calls.of('loc')).toMatchObject({ lastResult: 'timeout', rejectedSince: null });
 });
 
-it('keeps the newest 50 calls', () => {
+it('recent calls keep the newest 50', () => {
   const { calls, add } = setUp();
   add(1, '401', ...Array.from({ length: 50 }, () => '200'));
   expect(calls.of('loc')).toEqual({ calls: 50, rejected: 0, lastResult: null, rejectedSince: null });

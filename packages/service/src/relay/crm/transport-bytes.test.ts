@@ -64,7 +64,7 @@ async function serve(
 }
 
 describe('a request', () => {
-  it('arrives byte for byte', async () => {
+  it('a request arrives byte for byte', async () => {
     const { send, received, transport, origin } = await serve((socket) => socket.write(OK));
     const binary = Buffer.from(Array.from({ length: 3_000_000 }, (_byte, at) => (at * 31 + (at >> 8)) & 255));
     for (const body of ['{"text":"Grüße 👋🏽 \ud800 \r\n\r\n"}', '', binary]) {
@@ -91,7 +91,7 @@ describe('a request', () => {
     expect(accepted()).toBe(0);
   });
 
-  it('reaches an IPv6 address', async () => {
+  it('a request reaches an IPv6 address', async () => {
     const { send, received, origin } = await serve((socket) => socket.write(OK), 8, '::1');
     expect(await send()).toMatchObject({ status: 200 });
     expect(received[0]?.head).toContain(`host: ${origin.slice('http://'.length)}\r\n`);
@@ -110,7 +110,7 @@ describe('a response', () => {
     expect(await send()).toMatchObject({ status: 200, text: 'ok' });
   });
 
-  it('counts as lost when it starts with a 100 that no Expect header asked for', async () => {
+  it('a response counts as lost when it starts with a 100 that no Expect header requested', async () => {
     const { send } = await serve((socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`));
     expect(await send()).toMatchObject(LOST);
   });
@@ -146,7 +146,7 @@ describe('a response', () => {
     await until(() => sockets.size === 0);
   });
 
-  it('counts when the connection is reset after it', async () => {
+  it('a complete response counts, even if the connection is reset after it', async () => {
     const { send, sockets } = await serve((socket) =>
       socket.write(OK, () => setTimeout(() => socket.resetAndDestroy(), 5)),
     );
@@ -189,7 +189,7 @@ describe('a connection', () => {
     }
   });
 
-  it('passes a waiting call to another connection when it is reset before the call is sent', async () => {
+  it('a connection that is reset before a waiting call is sent passes it to another one', async () => {
     const { send, received } = await serve((socket, { connection }) => {
       socket.write(OK);
       if (connection % 2 === 1) socket.resetAndDestroy();

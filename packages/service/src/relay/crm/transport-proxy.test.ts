@@ -168,7 +168,7 @@ describe('a call that uses no proxy', () => {
     ['the host is listed', CRM],
     ['its domain is listed', 'example.com, .test'],
     ['all hosts are listed', '*'],
-  ])('because %s in NO_PROXY', async (_why, bypass) => {
+  ])('a call goes directly when %s in NO_PROXY', async (_why, bypass) => {
     const proxy = await startProxy();
     const send = transportThrough({ https: `http://${proxy.address}`, bypass }, 300);
     // Only the proxy can resolve the name.
@@ -176,17 +176,20 @@ describe('a call that uses no proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('because only the other protocol has one', async () => {
+  it('a call goes directly when only the other protocol has a proxy', async () => {
     const proxy = await startProxy();
     await transportThrough({ http: `http://${proxy.address}` }, 300)(`https://${CRM}:1`);
     await transportThrough({ https: `http://${proxy.address}` }, 300)(`http://${CRM}:1`);
     expect(proxy.asked).toEqual([]);
   });
 
-  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '[::1]'])('because %s is this machine', async (host) => {
-    const proxy = await startProxy();
-    const send = transportThrough({ http: `http://${proxy.address}` });
-    expect(await send(`http://${host}:1`)).toMatchObject({ status: 0, reason: 'network', sent: false });
-    expect(proxy.asked).toEqual([]);
-  });
+  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '[::1]'])(
+    'a call goes directly to %s, which is this machine',
+    async (host) => {
+      const proxy = await startProxy();
+      const send = transportThrough({ http: `http://${proxy.address}` });
+      expect(await send(`http://${host}:1`)).toMatchObject({ status: 0, reason: 'network', sent: false });
+      expect(proxy.asked).toEqual([]);
+    },
+  );
 });

@@ -197,7 +197,7 @@ describe('requests that wait for a connection', () => {
     expect(seen).toEqual(paths);
   });
 
-  it('get new connections when the old ones break', async () => {
+  it('waiting requests get new connections when the old ones break', async () => {
     let count = 0;
     const { send } = await serve((request, response) => {
       if (++count % 2 === 0) request.socket.destroy();
@@ -209,7 +209,7 @@ describe('requests that wait for a connection', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  it('expire without closing the connection they waited for', async () => {
+  it('a waiting request expires without closing the connection that it waited for', async () => {
     const seen: string[] = [];
     const sockets = new Set<unknown>();
     const responses: ServerResponse[] = [];
@@ -229,7 +229,7 @@ describe('requests that wait for a connection', () => {
     expect(sockets.size).toBe(1);
   });
 
-  it('all fail when the port is closed, and when the transport closes', async () => {
+  it('waiting requests all fail when the port is closed, and when the transport closes', async () => {
     let requests = 0;
     const { send, transport } = await serve(() => void requests++, 1);
     const never = { status: 0, reason: 'network', sent: false };
@@ -287,7 +287,7 @@ const chunked = (id: string) =>
   `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n${id[0]}\r\n${(id.length - 1).toString(16)}\r\n${id.slice(1)}\r\n0\r\n\r\n`;
 
 describe('4,000 calls to a misbehaving server', () => {
-  it('each get their own result, exactly once', async () => {
+  it('each call gets its own result, exactly once', async () => {
     const sockets = new Set<Socket>();
     const server = createTcpServer({ noDelay: true }, (socket) => {
       sockets.add(socket);

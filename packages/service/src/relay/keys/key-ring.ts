@@ -106,7 +106,7 @@ export async function openKeyRing(deps: KeyRingDeps): Promise<KeyRing> {
       try {
         await read();
       } catch (error) {
-        log.warn({ event: 'keys.read_failed', err: error }, 'crm keys not readable, known keys stay in use');
+        log.warn({ event: 'keys.read_failed', err: error }, 'CRM keys not readable; known keys stay in use');
         if (!closed) cancelRetry = clock.after(RETRY_MS, () => void reload());
       }
     } while (again);
@@ -148,7 +148,7 @@ function usable(record: KeyRecord, log: Log): TrustedKey[] {
   } catch (error) {
     log.error(
       { event: 'keys.key_unusable', keyId: record.id, err: error },
-      'stored crm key unusable, remove it and add it again',
+      'stored CRM key unusable; remove it and add it again',
     );
     return [];
   }

@@ -10,7 +10,7 @@ const fault = (step: SignatureFault['step'], locationId: string): SignatureFault
   locationId,
 });
 
-it('lists the rejections of the last hour by step and header, the latest first', () => {
+it('rejections of the last hour are listed by step and header, the latest first', () => {
   let now = 0;
   const rejections = new RecentRejections(() => now);
   rejections.add(fault('base64', 'too old'));
@@ -28,7 +28,7 @@ it('lists the rejections of the last hour by step and header, the latest first',
   expect(rejections.list()).toEqual([]);
 });
 
-it('counts at most a thousand, the latest ones', () => {
+it('at most the latest thousand rejections are counted', () => {
   let now = 0;
   const rejections = new RecentRejections(() => now);
   for (; now < 1500; now++) rejections.add(fault('header', 'a'));
