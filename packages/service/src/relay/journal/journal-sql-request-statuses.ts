@@ -92,6 +92,7 @@ export function createRequestStatuses(db: Database): ReadRequestStatuses {
       const { rows } = await db.executeQuery(query);
       for (const found of rows as { ids: string }[]) for (const id of found.ids.split(' ')) ids.add(id);
     }
+    if (ids.size === 0) return new Map();
     const all: RequestRow[] = [];
     for (const query of rowsById([...ids]))
       all.push(...((await db.executeQuery(query)).rows as RequestRow[]));

@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely';
 
 import type { Queries } from '../../platform/sql/open-database.ts';
 import { queriesBySize } from '../../platform/sql/queries.ts';
-import type { JournalEntry, MessageState, Recorded, StepDetail } from './journal.ts';
+import type { JournalEntry, MessageState, Recorded, StepDetail, StepName } from './journal.ts';
 
 const DAY_MS = 86_400_000;
 /** With larger blocks, each message changes more pages of an index. With more blocks, a search for a person or a GUID takes longer. */
@@ -36,6 +36,23 @@ export class MessageBlocks {
     this.#written += messages;
   }
 }
+
+/**
+ * Steps that the tables have under another name. Nodes of version 0.1.0 know only these names, and read and write the same tables during a
+ * rolling upgrade.
+ */
+const STORED_NAMES: readonly (readonly [name: StepName, stored: string])[] = [
+  ['status_sent', 'crm_told'],
+  ['mac_reported', 'mac_says'],
+  ['crm_accepted', 'crm_took_it'],
+];
+const STORED = new Map<string, string>(STORED_NAMES);
+const NAMES = new Map<string, StepName>(STORED_NAMES.map(([name, stored]) => [stored, name]));
+
+export const storedName = (step: StepName): string => STORED.get(step) ?? step;
+
+/** Returns the name of a step in the tables. */
+export const nameOfStored = (stored: string): StepName => NAMES.get(stored) ?? (stored as StepName);
 
 /** A step as it is stored. */
 export type WrittenStep = [at: number, stored: string, detail?: StepDetail];

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { HANDLE_KEYS, onJournals } from './journal.fixture.ts';
 import { createJournal } from './journal-sql.ts';
-import { storedName } from './journal-sql-steps.ts';
+import { storedName } from './journal-sql-writer.ts';
 
 onJournals('journal writes', (fixture) => {
   const { entry, count } = fixture;

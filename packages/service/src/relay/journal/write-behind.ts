@@ -4,10 +4,9 @@ import type { Log } from '@footbridge/runtime/log';
 
 import type { KeyedHash } from '../people/handles.ts';
 import type { MessageState, NewEntry, Recorded, StepName } from './journal.ts';
-import { rankOf } from './journal-sql-writer.ts';
+import { rankOf, storedName } from './journal-sql-writer.ts';
 import type { Batch, Unwritten, WriteBatch } from './journal-sql-writer.ts';
 import type { RecentEvents } from './recent-events.ts';
-import { storedName } from './journal-sql-steps.ts';
 
 export interface WriteBehindDeps {
   readonly write: WriteBatch;
