@@ -21,7 +21,7 @@ const ALONE = [
   'packages/media/src/converter.test.ts',
   'packages/service/src/relay/assets/assets-in-browser.test.ts',
   'packages/service/src/relay/assets/assets-s3.test.ts',
-  'packages/service/src/relay/crm/error-body.test.ts',
+  'packages/service/src/relay/crm/failed-response.test.ts',
   'packages/service/src/relay/status/report-statuses.test.ts',
   'packages/testkit/src/servers/browser-check.test.ts',
   'packages/testkit/src/servers/chromium.test.ts',
