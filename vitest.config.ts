@@ -34,6 +34,21 @@ const ALONE = [
   'tests/siege/memory.test.ts',
 ];
 
+/** Beside the source, and slow for their size: they start programs or servers, or wait for deadlines. A quick run leaves them out. */
+const SLOW = [
+  'packages/agent/src/ports/messages/**/*.test.ts',
+  'packages/kit/src/readme.test.ts',
+  'packages/service/src/**/*redis*.test.ts',
+  'packages/service/src/features/issues/send-alerts.test.ts',
+  'packages/service/src/main.test.ts',
+  'packages/service/src/platform/http/hardened-server.test.ts',
+  'packages/service/src/platform/redis/*.test.ts',
+  'packages/service/src/relay/inbound/{deliver-inbound*,lost-messages}.test.ts',
+  'packages/testkit/src/{bluebubbles,fault-proxy*,macos}.test.ts',
+  'packages/testkit/src/servers/*.test.ts',
+  'scripts/architecture/removal.test.ts',
+];
+
 const project = (name: string, include: string[], exclude: string[], more: object = {}) => ({
   extends: true as const,
   test: { name, include, exclude: [...configDefaults.exclude, ...exclude], ...more },
@@ -57,8 +72,8 @@ export default defineConfig({
     },
     projects: [
       // With a process per file, a third of the CPU went into starting and importing.
-      project('unit', ['{packages,scripts}/**/*.test.ts'], [...HEAVY, ...ALONE], { isolate: false }),
-      project('programs', ['tests/**/*.test.ts'], [...HEAVY, ...ALONE], { isolate: false }),
+      project('unit', ['{packages,scripts}/**/*.test.ts'], [...HEAVY, ...ALONE, ...SLOW], { isolate: false }),
+      project('programs', ['tests/**/*.test.ts', ...SLOW], [...HEAVY, ...ALONE], { isolate: false }),
       project('alone', ALONE, HEAVY),
       // After the others, which leave no processor idle.
       project('heavy', HEAVY, [], { sequence: { groupOrder: 1 } }),
