@@ -525,11 +525,19 @@ describe.skipIf(!(await hasPostgres()))('a token database on PostgreSQL', () => 
       CRM_OAUTH_DATABASE_URL: database,
     });
     cleanup.add(() => bridge.stop());
-    await server.execute(
-      database,
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    const line = await until(
+      async () => {
+        // Only an idle connection is lost by itself: one in use fails its query.
+        const headers = { Authorization: `Bearer ${bridge.operatorToken}` };
+        await fetch(`${bridge.operatorUrl}/operator/grants`, { headers });
+        await server.execute(
+          database,
+          'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+        );
+        return bridge.logs.find((one) => one.includes('token.database_connection_lost'));
+      },
+      { every: 200 },
     );
-    const line = await until(() => bridge.logs.find((one) => one.includes('token.database_connection_lost')));
     expect(line).toContain('terminating connection');
   });
 });
